@@ -4,21 +4,24 @@ package cluster
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/require"
+	"github.com/trefoildb/trefoil/triple"
 )
 
-// A machine that dies during its update, or that orders the updates of all, stops those of the others until it is
-// excluded, and no longer.
+// A machine that dies or stops during its update, or that orders the updates of all, stops those of the others until it is
+// excluded, and no longer. What it would have changed after that is not changed.
 func TestUpdatesOutliveMachines(t *testing.T) {
-	for name, victim := range map[string]func(holder, leader *machine) *machine{
-		"the one that updates":            func(holder, _ *machine) *machine { return holder },
-		"the one that orders the updates": func(_, leader *machine) *machine { return leader },
-	} {
-		t.Run(name, func(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		updates, stops bool
+	}{{"the one that updates dies", true, false}, {"the one that updates stops", true, true}, {"the one that orders the updates dies", false, false}} {
+		t.Run(c.name, func(t *testing.T) {
 			simulate(t, 4, func(t *testing.T, w *world) {
 				w.form()
 				leader := w.leader()
@@ -32,12 +35,18 @@ func TestUpdatesOutliveMachines(t *testing.T) {
 					_, err := store.Update(t.Context(), holder.node, func(store.Reader) (store.Steps, error) {
 						close(begun)
 						<-resume
-						return store.Steps{}, nil
+						if !c.updates {
+							return store.Steps{}, nil
+						}
+						return store.Steps{Add: slices.Values([]triple.Triple{balance(0, 7), balance(1, 7)})}, nil
 					})
 					ended <- err
 				}()
 				<-begun
-				dead := victim(holder, leader)
+				dead := leader
+				if c.updates {
+					dead = holder
+				}
 				through := w.others(dead)[1]
 				transferred := make(chan error, 1)
 				node := through.node
@@ -51,11 +60,18 @@ func TestUpdatesOutliveMachines(t *testing.T) {
 					t.Error("two updates run at a time")
 				}
 				// 2. A machine dies. If it is not the one that updates, the next update still waits for that.
-				dead.kill()
+				if c.stops {
+					w.net.Freeze(dead.name)
+				} else {
+					dead.kill()
+				}
 				if dead == holder {
 					require.NoError(t, <-transferred)
+					w.net.Thaw(dead.name)
 					close(resume)
-					<-ended // with whatever error
+					if err := <-ended; err == nil {
+						t.Error("the update of an excluded machine is done")
+					}
 				} else {
 					time.Sleep(20 * time.Second)
 					if len(transferred) != 0 {
@@ -73,4 +89,46 @@ func TestUpdatesOutliveMachines(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The turn of an update lasts until its writes have ended, also if its client has gone: the next one sees them.
+func TestTurnLastsAsItsWrites(t *testing.T) {
+	simulate(t, 5, func(t *testing.T, w *world) {
+		w.form()
+		w.spread()
+		stuck, _, sequencer, holder := w.sameSequencer()
+		through := w.others(sequencer)[0]
+		for _, m := range []*machine{sequencer, through} { // the first update of a node in an epoch queries all members
+			_, err := store.Update(t.Context(), m.node, func(store.Reader) (store.Steps, error) { return store.Steps{}, nil })
+			require.NoError(t, err)
+		}
+		// 1. A write that waits for a holder, and a client that does not.
+		w.net.Cut(sequencer.name, holder.name)
+		soon, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		_, err := store.Update(soon, sequencer.node, func(store.Reader) (store.Steps, error) {
+			return store.Steps{Add: slices.Values([]triple.Triple{stuck})}, nil
+		})
+		if !errors.Is(err, store.ErrUnknown) {
+			t.Errorf("%v, want an unknown outcome", err)
+		}
+		// 2. The next update waits, and sees what is written.
+		began := false
+		soon, cancel = context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		next := func(sn store.Reader) (store.Steps, error) {
+			began = true
+			for _, err := range sn.Match(t.Context(), looks(stuck)[0], store.ReadOptions{}) {
+				return store.Steps{}, err
+			}
+			return store.Steps{}, errors.New("the row is not there")
+		}
+		if _, err := store.Update(soon, through.node, next); !errors.Is(err, context.DeadlineExceeded) || began {
+			t.Errorf("began: %t, %v", began, err)
+		}
+		w.net.Heal()
+		if _, err := store.Update(t.Context(), through.node, next); err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -189,7 +189,7 @@ func (n *Node) makeParts() (err error) {
 	// 3. The requests of clients and operators.
 	n.triples = &triples{
 		membership: n.membership, writes: n.writes, reads: n.reads, loads: n.loads, changes: n.changes, upkeep: n.upkeep, throttle: n.throttle,
-		lock: lock.New(local, n.self),
+		lock: lock.New(local, n.self), start: n.run,
 	}
 	if cfg.ColumnMemory > 0 {
 		n.triples.columns = newMemberColumns(n.triples, cfg.ColumnMemory, n.store.ColumnFile())

@@ -41,8 +41,9 @@ type triples struct {
 
 	// lone excludes the change from a node alone to a cluster of one: operations on the lone
 	// store hold it for reading.
-	lone sync.RWMutex
-	lock *lock.Lock // of the updates of the cluster
+	lone  sync.RWMutex
+	lock  *lock.Lock   // of the updates of the cluster
+	start func(func()) // starts a task, for which Close waits
 }
 
 var _ store.Triples = (*Node)(nil)
@@ -198,28 +199,63 @@ func (t *triples) apply(ctx context.Context, steps store.Steps) (result store.Re
 }
 
 // update lets the updates of the cluster take turns; other changes do not wait for them.
-func (t *triples) update(ctx context.Context, f func(store.Reader) (store.Steps, error)) (result store.Result, err error) {
+func (t *triples) update(ctx context.Context, f func(store.Reader) (store.Steps, error)) (store.Result, error) {
 	release, err := t.lock.Acquire(ctx)
 	if err != nil {
-		return result, err
+		return store.Result{}, err
 	}
-	defer release()
+	c, err := t.planUpdate(ctx, f)
+	if err != nil {
+		release()
+		return store.Result{}, err
+	}
+	// The turn ends when the writes have ended. If the client goes away before, it does not know their outcome.
+	type outcome struct {
+		result store.Result
+		err    error
+	}
+	done := make(chan outcome, 1)
+	t.start(func() {
+		defer release()
+		result, err := t.applyAll(context.WithoutCancel(ctx), c)
+		done <- outcome{result, err}
+	})
+	select {
+	case o := <-done:
+		return o.result, o.err
+	case <-ctx.Done():
+		if len(done) > 0 {
+			o := <-done
+			return o.result, o.err
+		}
+		return store.Result{}, fmt.Errorf("update: %w: %w", store.ErrUnknown, context.Cause(ctx))
+	}
+}
+
+// planUpdate returns the change of an update, as it is on a snapshot of its turn.
+func (t *triples) planUpdate(ctx context.Context, f func(store.Reader) (store.Steps, error)) (c change, err error) {
+	// 1. What machines that died have left must be in the snapshot.
+	if v := t.View(); v != nil {
+		if err := t.waitEarlier(ctx, v.Epoch); err != nil {
+			return c, err
+		}
+	}
 	sn, err := t.reads.Snapshot()
 	if err != nil {
-		return result, err
+		return c, err
 	}
 	defer sn.Close()
+	// 2. f may have failed because an earlier try of the request has written already.
 	steps, err := f(sn.Waiting())
-	if err != nil {
-		// f may have failed because an earlier try of the request has written already.
-		if begun, failed := t.writes.Begun(ctx); failed != nil {
-			return result, fmt.Errorf("%w: %w; the change was refused now: %v", store.ErrUnavailable, failed, err)
-		} else if begun {
-			return result, store.ErrBegun
-		}
-		return result, err
+	if err == nil {
+		return readChange(steps)
 	}
-	return t.apply(ctx, steps)
+	if begun, failed := t.writes.Begun(ctx); failed != nil {
+		return c, fmt.Errorf("%w: %w; the change was refused now: %v", store.ErrUnavailable, failed, err)
+	} else if begun {
+		return c, store.ErrBegun
+	}
+	return c, err
 }
 
 // Backup writes a full backup: the files of the lone store, or the rows of the cluster.
@@ -246,13 +282,21 @@ func (t *triples) Fence(ctx context.Context, epoch uint64) (context.Context, err
 	if t.isAlone() {
 		return ctx, nil
 	}
-	if done := t.fenced.Load(); done != epoch {
+	if err := t.waitEarlier(ctx, epoch); err != nil {
+		return nil, err
+	}
+	return writes.WithFence(ctx, epoch), nil
+}
+
+// waitEarlier waits until all operations of epochs before the given one are committed.
+func (t *triples) waitEarlier(ctx context.Context, epoch uint64) error {
+	if t.fenced.Load() != epoch {
 		if _, err := t.upkeep.WaitCommitted(ctx, epoch); err != nil {
-			return nil, err
+			return err
 		}
 		t.fenced.Store(epoch)
 	}
-	return writes.WithFence(ctx, epoch), nil
+	return nil
 }
 
 // Sink returns the target of bulk loads: the lone store, or the cluster.

@@ -12,11 +12,11 @@
 // These hold:
 //
 //   - A ticket names one Acquire. Its machine has it from before the request until it is released. If the machine does
-//     not have it, nothing is done under it, now or later.
+//     not have it, nothing more is done under it.
 //   - The oracle takes a ticket away only if its machine says that it does not have it. So no slow machine, and no
 //     lost message, lets two updates run. While somebody waits, it checks that from time to time, because a release may be lost.
 //   - A new view has a new queue. Its oracle grants the lock when each member has adopted the view and has no ticket of an
-//     earlier one. A machine that was excluded can write nothing more.
+//     earlier one. A machine that was excluded can write nothing more: no sequencer takes its operations.
 //
 // So a machine that stops during an update delays the updates of the others until it answers or is excluded.
 package lock
@@ -42,7 +42,7 @@ import (
 // bytes. The answer of holds is a byte: 1 if the machine has the ticket, or, for ticket 0, a ticket of an earlier epoch.
 // The others have an empty answer.
 const (
-	MethodAcquire = "lock/acquire"
+	methodAcquire = "lock/acquire"
 	methodRelease = "lock/release"
 	methodHolds   = "lock/holds"
 )
@@ -52,6 +52,8 @@ const (
 	checkAfter = time.Second
 	// callTimeout bounds one check and one release.
 	callTimeout = time.Second
+	// acquireTimeout bounds a request for the lock, because its answer may be lost. Then it is sent again, as another ticket.
+	acquireTimeout = 10 * time.Second
 )
 
 // Lock is one machine's part in the lock, as the oracle and a client of it. Its methods are safe for concurrent use.
@@ -74,6 +76,9 @@ type ticket struct {
 	machine trie.MachineID
 	number  uint64
 }
+
+// ticketBytes is about the length of a ticket in a message.
+const ticketBytes = 26
 
 func (t *ticket) fields(c *peer.Coder) {
 	c.Uvarint(&t.epoch)
@@ -98,7 +103,7 @@ func (l *Lock) Close() {
 
 // Register makes a server answer the methods of the lock.
 func (l *Lock) Register(s *peer.Server) {
-	for _, method := range []string{MethodAcquire, methodRelease, methodHolds} {
+	for _, method := range []string{methodAcquire, methodRelease, methodHolds} {
 		s.Handle(method, func(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
 			return l.handle(ctx, method, body)
 		})
@@ -111,7 +116,7 @@ func (l *Lock) handle(ctx context.Context, method string, body []byte) ([]byte, 
 		return nil, peer.Refuse(peer.CodeStranger, 0, "%v", err)
 	}
 	switch method {
-	case MethodAcquire:
+	case methodAcquire:
 		return nil, l.grant(ctx, t)
 	case methodRelease:
 		l.queue.leave(t)
@@ -140,14 +145,18 @@ func (t *tickets) drop(number uint64) {
 	delete(t.epochs, number)
 }
 
-// has reports whether a ticket is here; for 0, one of an earlier epoch.
-func (t *tickets) has(number, epoch uint64) bool {
+// has reports whether a ticket is here.
+func (t *tickets) has(number uint64) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if number != 0 {
-		_, ok := t.epochs[number]
-		return ok
-	}
+	_, ok := t.epochs[number]
+	return ok
+}
+
+// hasEarlier reports whether a ticket of an earlier epoch is here.
+func (t *tickets) hasEarlier(epoch uint64) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	for _, of := range t.epochs {
 		if of < epoch {
 			return true
@@ -183,7 +192,10 @@ func (l *Lock) acquire(ctx context.Context) (v *view.View, t ticket, err error) 
 	pause := pauses()
 	for {
 		if v = l.member.View(); v == nil {
-			return nil, t, fmt.Errorf("%w: this machine has no view of the cluster yet", store.ErrUnavailable)
+			if err := l.awaitView(ctx); err != nil {
+				return nil, t, err
+			}
+			continue
 		}
 		t = ticket{v.Epoch, l.self, l.tickets.add(v.Epoch)}
 		// An oracle that was excluded may still grant it. If the view is the same after that, the next oracle waits for the
@@ -205,6 +217,17 @@ func (l *Lock) acquire(ctx context.Context) (v *view.View, t ticket, err error) 
 	}
 }
 
+// awaitView waits for the first view, as after a start.
+func (l *Lock) awaitView(ctx context.Context) error {
+	waiting, cancel := context.WithTimeout(ctx, acquireTimeout)
+	defer cancel()
+	defer context.AfterFunc(l.ctx, cancel)()
+	if err := l.member.Newer(waiting, nil); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("%w: this machine has no view of the cluster yet", store.ErrUnavailable)
+	}
+	return context.Cause(ctx)
+}
+
 // request requests the lock from the oracle of a view, until there is another one.
 func (l *Lock) request(ctx context.Context, v *view.View, t ticket) error {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -223,7 +246,9 @@ func (l *Lock) request(ctx context.Context, v *view.View, t ticket) error {
 	if oracle == l.self {
 		return l.grant(ctx, t)
 	}
-	_, err := l.member.Call(ctx, oracle, MethodAcquire, peer.Encode(26, t.fields))
+	limited, end := context.WithTimeout(ctx, acquireTimeout)
+	defer end()
+	_, err := l.member.Call(limited, oracle, methodAcquire, peer.Encode(ticketBytes, t.fields))
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		return cause
 	}
@@ -244,9 +269,9 @@ func (l *Lock) release(v *view.View, t ticket) {
 	defer l.tickets.mu.Unlock()
 	if l.ctx.Err() == nil {
 		l.running.Go(func() {
-			ctx, cancel := context.WithTimeout(l.ctx, callTimeout)
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(l.ctx), callTimeout) // Close waits for it
 			defer cancel()
-			_, _ = l.member.Call(ctx, oracle, methodRelease, peer.Encode(26, t.fields))
+			_, _ = l.member.Call(ctx, oracle, methodRelease, peer.Encode(ticketBytes, t.fields))
 		})
 	}
 }
@@ -259,8 +284,16 @@ func (l *Lock) handleHolds(t ticket) ([]byte, error) {
 		return nil, err
 	}
 	defer leave()
-	has := l.tickets.has(t.number, t.epoch)
+	has := l.hasHere(t)
 	return peer.Encode(1, func(c *peer.Coder) { c.Bool(&has) }), nil
+}
+
+// hasHere is what this machine answers to holds.
+func (l *Lock) hasHere(t ticket) bool {
+	if t.number == 0 {
+		return l.tickets.hasEarlier(t.epoch)
+	}
+	return l.tickets.has(t.number)
 }
 
 // queue is the tickets at the oracle of an epoch: the first one has the lock.
@@ -365,11 +398,11 @@ func (l *Lock) awaitFirst(ctx context.Context, e *entry) error {
 // holds queries the machine of a ticket whether it has it.
 func (l *Lock) holds(ctx context.Context, t ticket) (has bool, err error) {
 	if t.machine == l.self {
-		return l.tickets.has(t.number, t.epoch), nil
+		return l.hasHere(t), nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	answer, err := l.member.Call(ctx, t.machine, methodHolds, peer.Encode(26, t.fields))
+	answer, err := l.member.Call(ctx, t.machine, methodHolds, peer.Encode(ticketBytes, t.fields))
 	if err != nil {
 		return false, err
 	}
@@ -391,11 +424,11 @@ func (l *Lock) clear(ctx context.Context, v *view.View) error {
 	errs := make([]error, len(v.Members))
 	var members sync.WaitGroup
 	for i, m := range v.Members {
-		members.Go(func() { errs[i] = l.awaitNone(ctx, ticket{epoch: v.Epoch, machine: m.ID}) })
+		members.Go(func() { errs[i] = l.awaitNone(ctx, v, m.ID) })
 	}
 	members.Wait()
-	if errors.Join(errs...) != nil {
-		return context.Cause(ctx)
+	if err := errors.Join(errs...); err != nil {
+		return err
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -403,17 +436,18 @@ func (l *Lock) clear(ctx context.Context, v *view.View) error {
 	return nil
 }
 
-// awaitNone queries a machine until it has no ticket of an earlier epoch, or ctx ends.
-func (l *Lock) awaitNone(ctx context.Context, t ticket) error {
+// awaitNone queries a machine until it has no ticket of an epoch before that of v, or there is another view.
+func (l *Lock) awaitNone(ctx context.Context, v *view.View, machine trie.MachineID) error {
 	pause := pauses()
-	for {
-		if has, err := l.holds(ctx, t); err == nil && !has {
+	for l.member.View() == v {
+		if has, err := l.holds(ctx, ticket{epoch: v.Epoch, machine: machine}); err == nil && !has {
 			return nil
 		}
 		if err := pause.Wait(ctx); err != nil {
 			return err
 		}
 	}
+	return peer.Refuse(peer.CodeEpoch, l.member.View().Epoch, "another view was adopted")
 }
 
 func pauses() retry.Backoff {

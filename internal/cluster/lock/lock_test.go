@@ -26,7 +26,7 @@ type machine struct {
 	lock  *Lock
 	peers map[trie.MachineID]*machine
 	gate  func(ctx context.Context, to trie.MachineID, method string) error // every call passes it first
-	after func(to trie.MachineID, method string)                            // runs before an answer comes
+	after func(ctx context.Context, to trie.MachineID, method string)       // runs before an answer comes
 }
 
 func (m *machine) Call(ctx context.Context, to trie.MachineID, method string, body []byte) ([]byte, error) {
@@ -40,7 +40,7 @@ func (m *machine) Call(ctx context.Context, to trie.MachineID, method string, bo
 	}
 	answer, err := m.peers[to].lock.handle(ctx, method, body)
 	if m.after != nil {
-		m.after(to, method)
+		m.after(ctx, to, method)
 	}
 	return answer, err
 }
@@ -178,6 +178,19 @@ func TestLostMessages(t *testing.T) {
 		release()
 		synctest.Wait()
 		ms[0].acquire(t)()
+		// The answer is lost, and nothing ends the connection.
+		lost := 0
+		ms[2].after = func(ctx context.Context, _ trie.MachineID, method string) {
+			if method == methodAcquire && lost == 0 {
+				lost++
+				<-ctx.Done()
+			}
+		}
+		began = time.Now()
+		ms[2].acquire(t)()
+		if waited := time.Since(began); lost != 1 || waited > acquireTimeout+3*checkAfter {
+			t.Errorf("%d answers are lost, it waited %s", lost, waited)
+		}
 	})
 }
 
@@ -208,8 +221,8 @@ func TestExcludedOracle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ms := machines(t, 3)
 		moved := false
-		ms[1].after = func(to trie.MachineID, method string) {
-			if method == MethodAcquire && to == 1 && !moved {
+		ms[1].after = func(_ context.Context, to trie.MachineID, method string) {
+			if method == methodAcquire && to == 1 && !moved {
 				moved = true
 				adopt(viewOf(2, 3, 2, 3), ms[1:]...)
 			}
@@ -232,7 +245,7 @@ func TestRefused(t *testing.T) {
 				t.Errorf("%v: %v", refused, err)
 			}
 		}
-		if _, err := ms[0].lock.handle(t.Context(), MethodAcquire, []byte{1}); err == nil {
+		if _, err := ms[0].lock.handle(t.Context(), methodAcquire, []byte{1}); err == nil {
 			t.Error("a short message is answered")
 		}
 		release := ms[0].acquire(t)
@@ -247,9 +260,14 @@ func TestRefused(t *testing.T) {
 			t.Errorf("closed: %v", err)
 		}
 		release()
+		// A machine without a view waits for one.
+		before := ms[2].View()
 		ms[2].Adopt(nil, nil)
 		if _, err := ms[2].lock.Acquire(t.Context()); !errors.Is(err, store.ErrUnavailable) {
 			t.Errorf("no view: %v", err)
 		}
+		waiting := ms[2].begin(t)
+		ms[2].Adopt(before, nil)
+		(<-waiting)()
 	})
 }

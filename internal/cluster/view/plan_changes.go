@@ -149,7 +149,7 @@ func (p *planner) rebalance() {
 
 // followLeader makes a new leader the oracle.
 func (p *planner) followLeader() {
-	if p.Oracle() != p.options.Self {
+	if p.Find(p.options.Self) != nil && p.Oracle() != p.options.Self {
 		next, err := p.View.next().finish()
 		p.propose(next, err, "the oracle follows the leader")
 	}

@@ -108,6 +108,7 @@ func TestPlan(t *testing.T) {
 		{"suspected, and its lease is over", five, func(p *planning) { p.set(2, dead) }, "excluded: 0000000000000002", ""},
 		{"the leader is not suspected by itself", five, func(p *planning) { p.set(1, suspect) }, "", ""},
 		{"another leader", five, func(p *planning) { p.options.Self = 4 }, "the oracle follows the leader", ""},
+		{"another leader, which is no member any more", five, func(p *planning) { p.options.Self = 9 }, "", ""},
 		{"another leader, and a machine that joins", five, func(p *planning) { p.options.Self = 4; p.wishes.Join = []Member{up(9)} }, "joining", ""},
 		{"another leader, and a member that does not report", five, func(p *planning) { p.options.Self = 4; p.set(2, suspect) }, "", "the lease of machine 0000000000000002"},
 		{"two at once", five, func(p *planning) { p.set(2, dead); p.set(4, dead) }, "excluded: 0000000000000002, 0000000000000004", ""},

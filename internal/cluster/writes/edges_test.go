@@ -468,3 +468,23 @@ func TestOpenBatchKeepsOnlyItsReadersWaiting(t *testing.T) {
 	checkSlots(t, v, ms, first, true)
 	checkSlots(t, v, ms, second, true)
 }
+
+// A machine that the others have excluded submits nothing more, although it knows no other view.
+func TestExcludedCoordinator(t *testing.T) {
+	w := newWorld(t)
+	ms := w.machines(4, Options{Attempt: 10 * time.Millisecond})
+	l := w.layout(ms[:3], [4]*machine{ms[1], ms[1], ms[1], ms[1]})
+	adoptAll(w.viewOf(2, recovery.Idle, ms, l, l), ms...)
+	add(t, ms[3], fact(1))
+	adoptAll(w.viewOf(3, recovery.Idle, ms[:3], l, l), ms[:3]...)
+	limited, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+	defer cancel()
+	if err := <-ms[3].inBackground(limited, store.OperationAdd, fact(2)); err == nil {
+		t.Error("an excluded machine has written")
+	}
+	add(t, ms[0], fact(3))
+	quiet(t, ms[:3]...)
+	if rows := ms[1].rowsAt(triple.Stamp{}); rows != 2 {
+		t.Errorf("%d rows, want 2", rows)
+	}
+}

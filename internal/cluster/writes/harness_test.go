@@ -234,7 +234,7 @@ func (m *machine) Call(ctx context.Context, to trie.MachineID, method string, bo
 	answered := make(chan result, 1)
 	go func() {
 		defer w.running.Done()
-		body, err := target.handlers[method](ctx, bytes.Clone(body))
+		body, err := target.handlers[method](withCoordinator(ctx, m.Process), bytes.Clone(body))
 		answered <- result{body, err}
 	}()
 	select {

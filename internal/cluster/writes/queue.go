@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/trefoildb/trefoil/internal/cluster/member"
 	"github.com/trefoildb/trefoil/internal/notify"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/tracing"
@@ -20,7 +21,9 @@ type request struct {
 	size       int64
 	origin     *tracing.Origin
 	route      *route
-	fence      uint64 // the epoch in which the operations must be stamped; 0 for any
+	// coordinator is the member that submits, zero for this one. One that was excluded must submit nothing more.
+	coordinator member.Process
+	fence       uint64 // the epoch in which the operations must be stamped; 0 for any
 	// known is true for each operation done before, by the answers of other machines in the view
 	// of route. It is nil if they were not queried.
 	known []bool

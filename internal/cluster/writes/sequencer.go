@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/trefoildb/trefoil/internal/cluster/member"
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/replica"
@@ -50,7 +51,7 @@ func (sq *sequencer) submit(ctx context.Context, operations []replica.Operation,
 	if err != nil {
 		return answer{}, malformed(err)
 	}
-	r := &request{operations: operations, size: sizeOf(operations), origin: tracing.OriginOf(ctx), route: route, fence: fence, done: make(chan struct{})}
+	r := &request{operations: operations, size: sizeOf(operations), origin: tracing.OriginOf(ctx), route: route, coordinator: coordinatorOf(ctx), fence: fence, done: make(chan struct{})}
 	if err := sq.confirm(ctx, route); err != nil {
 		return answer{}, err
 	}
@@ -226,11 +227,14 @@ func (sq *sequencer) drop(r *request, err error) {
 	r.finish(err)
 }
 
-// admit rejects a request if this machine is not its sequencer. If a holder has a full disk,
+// admit rejects a request if this machine is not its sequencer, or if it comes from no member. If a holder has a full disk,
 // admit records it in the request.
 func (sq *sequencer) admit(v *view.View, r *request) error {
 	if r.fence != 0 && r.fence != v.Epoch {
 		return wrongEpoch(v)
+	}
+	if r.coordinator != (member.Process{}) && !r.coordinator.IsMember(v) {
+		return wrongEpoch(v) // its view is an earlier one, without which others may have changed what it has read, or a later one
 	}
 	if r.route.view != v && (haveTokens(r.operations) || haveConditions(r.operations)) {
 		return wrongEpoch(v) // members of this view were not queried about it

@@ -157,10 +157,23 @@ const (
 // Register adds the methods of this package to s.
 func (w *Writes) Register(s *peer.Server) {
 	for method, handle := range w.handlers() {
-		s.Handle(method, func(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
-			return handle(ctx, body)
+		s.Handle(method, func(ctx context.Context, h peer.Header, body []byte) ([]byte, error) {
+			return handle(withCoordinator(ctx, member.Process{Machine: h.From, Incarnation: h.Incarnation}), body)
 		})
 	}
+}
+
+type coordinatorKey struct{}
+
+// withCoordinator returns the context of a message from a coordinator.
+func withCoordinator(ctx context.Context, from member.Process) context.Context {
+	return context.WithValue(ctx, coordinatorKey{}, from)
+}
+
+// coordinatorOf returns zero for what this machine itself coordinates.
+func coordinatorOf(ctx context.Context) member.Process {
+	from, _ := ctx.Value(coordinatorKey{}).(member.Process)
+	return from
 }
 
 // handlers returns the handler of each method.
