@@ -19,7 +19,8 @@
 //   - peers: messages to and from other nodes
 //   - reporter: reports to the leader
 //   - work, backfill.Filler: the work under the adopted view
-//   - triples: reads and writes of clients, alone or through writes, reads and loads
+//   - triples: reads and writes of clients, alone or through writes, reads and loads; updates take turns by
+//     lock.Lock
 //   - admin, status: what other packages and operators request of a cluster
 //   - upkeep.Upkeep: purges, scrubs, checks
 //   - leader.Leader: what this member decides while it leads

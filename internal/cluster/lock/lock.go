@@ -14,7 +14,8 @@
 //   - A ticket names one Acquire. Its machine has it from before the request until it is released. If the machine does
 //     not have it, nothing more is done under it.
 //   - The oracle takes a ticket away only if its machine says that it does not have it. So no slow machine, and no
-//     lost message, lets two updates run. While somebody waits, it checks that from time to time, because a release may be lost.
+//     lost message, lets two updates run. While somebody waits, it checks that from time to time, because a release may
+//     be lost.
 //   - A new view has a new queue. Its oracle grants the lock when each member has adopted the view and has no ticket of an
 //     earlier one. A machine that was excluded can write nothing more: no sequencer takes its operations.
 //
@@ -450,6 +451,7 @@ func (l *Lock) awaitNone(ctx context.Context, v *view.View, machine trie.Machine
 	return peer.Refuse(peer.CodeEpoch, l.member.View().Epoch, "another view was adopted")
 }
 
+// pauses are those between tries.
 func pauses() retry.Backoff {
 	return retry.Backoff{First: 5 * time.Millisecond, Last: 500 * time.Millisecond}
 }

@@ -123,9 +123,10 @@ func (v *View) Find(id trie.MachineID) *Member {
 	return &v.Members[i]
 }
 
-// Oracle returns the member that issues ticks and orders updates (see packages ticks and lock); 0 if there are no members. It is the leader that
-// proposed the view: without a leader there are soon no leases, so no other machine alone stops all writes. If
-// it waits for a lease or is gone, the oracle is the member with the lowest ID that does not wait.
+// Oracle returns the member that issues ticks and orders updates (see packages ticks and lock); 0 if there are no
+// members. It is the leader that proposed the view: without a leader there are soon no leases, so no other machine
+// alone stops all writes. If it waits for a lease or is gone, the oracle is the member with the lowest ID that does not
+// wait.
 func (v *View) Oracle() trie.MachineID {
 	if len(v.Members) == 0 {
 		return 0

@@ -227,14 +227,15 @@ func (sq *sequencer) drop(r *request, err error) {
 	r.finish(err)
 }
 
-// admit rejects a request if this machine is not its sequencer, or if it comes from no member. If a holder has a full disk,
-// admit records it in the request.
+// admit rejects a request if this machine is not its sequencer, or if it comes from no member. If a holder has a full
+// disk, admit records it in the request.
 func (sq *sequencer) admit(v *view.View, r *request) error {
 	if r.fence != 0 && r.fence != v.Epoch {
 		return wrongEpoch(v)
 	}
+	// It was excluded, and others may have changed what it has read. Or it joined in a view that is not adopted here yet.
 	if r.coordinator != (member.Process{}) && !r.coordinator.IsMember(v) {
-		return wrongEpoch(v) // its view is an earlier one, without which others may have changed what it has read, or a later one
+		return wrongEpoch(v)
 	}
 	if r.route.view != v && (haveTokens(r.operations) || haveConditions(r.operations)) {
 		return wrongEpoch(v) // members of this view were not queried about it
