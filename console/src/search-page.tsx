@@ -21,12 +21,12 @@ export function TextSearch({ text, filter }: { text?: string; filter: Filter }) 
   if (index.error) return <p role="alert" class="error">Text search: {index.error}</p>;
   if (status === null) return <p class="dim">This node has no text search, because it is read-only.</p>;
   if (status?.predicates.length === 0) return <p role="status" class="dim">Text search: no predicate is indexed. The command <code>trefoil text add PREDICATE</code> makes its literals searchable.</p>;
-  const building = status?.predicates.filter(p => !p.complete).map(p => shorten(p.predicate)) ?? [];
+  const incomplete = status?.predicates.filter(p => !p.complete).map(p => p.predicate) ?? [], building = incomplete.map(shorten);
   return <>
     <SearchBox text={text} filter={filter} index={status ?? undefined} />
     {status?.problem ? <p role="alert" class="error">The text index is behind: {status.problem}</p>
       : building.length > 0 && <p role="status" class="dim">The index of {building.join(", ")} is being built. Its literals are found when it is complete.</p>}
-    {text !== undefined && <Results key={searchAddress(text, filter)} text={text} filter={filter} />}
+    {text !== undefined && <Results key={searchAddress(text, filter)} text={text} filter={filter} building={filter.p ? incomplete.includes(filter.p) : incomplete.length > 0} />}
   </>;
 }
 
@@ -46,18 +46,19 @@ function useIndex(): Loaded<IndexStatus | null> {
 
 type Shown = Awaited<ReturnType<typeof search>> & { building?: string };
 
-function Results({ text, filter }: { text: string; filter: Filter }) {
+// Results searches again when building ends, so that no results stand beside the line that says it.
+function Results({ text, filter, building }: { text: string; filter: Filter; building: boolean }) {
   const [limit, setLimit] = useState(firstHits), [subjects, setSubjects] = useState(someSubjects);
-  // 1. Search, and again while the index is built.
+  // 1. Search, and again if the server is not ready although the index is complete.
   const found = useLoad<Shown>(signal => search(text, filter, { limit, subjects: Math.min(subjects + 1, mostSubjects), signal }).catch(err => {
     if (err instanceof Failure && err.kind === "loading") return { hits: [], more: false, building: err.message };
     throw err;
-  }), [limit, subjects]);
+  }), [limit, subjects, building]);
   useEffect(() => {
-    if (!found.value?.building) return;
+    if (!found.value?.building || building) return;
     const timer = setTimeout(found.again, retryAfter);
     return () => clearTimeout(timer);
-  }, [found.value]);
+  }, [found.value, building]);
   // 2. The results so far stay until there are more.
   const last = useRef<Shown>(undefined);
   if (found.value) last.current = found.value;
