@@ -5,6 +5,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"slices"
@@ -67,26 +68,29 @@ func runHistory(t *testing.T, members int, load workload.Workload, txns int) (re
 	return result
 }
 
-// On a node alone each update and each query is of one moment, and updates run one after the other.
+// On a node alone, and in a cluster without failures, each update and each query is of one moment, and updates run one
+// after the other.
 func TestHistories(t *testing.T) {
 	seed.Slow(t)
 	loads := []workload.Workload{workload.Bank(), workload.ListAppend(), workload.WriteSkew(), workload.LongFork(), workload.Counter()}
-	for _, load := range loads {
-		t.Run(load.Name, func(t *testing.T) {
-			result := runHistory(t, 1, load, seed.Rounds(400, 5000))
-			if v := result.Report.Violations(txnhistory.StrictSerializable); len(v) > 0 {
-				t.Errorf("a node alone breaks %s:\n%s", txnhistory.StrictSerializable, txnhistory.Describe(result.History, v))
-			}
-			// Without failures all transactions are committed, or little would be proved.
-			for i, txn := range result.History {
-				if txn.Outcome != txnhistory.Committed {
-					t.Fatalf("T%d %s", i, txn)
+	for _, members := range []int{1, 3} {
+		for _, load := range loads {
+			t.Run(fmt.Sprintf("%d/%s", members, load.Name), func(t *testing.T) {
+				result := runHistory(t, members, load, seed.Rounds(400, 5000))
+				if v := result.Report.Violations(txnhistory.StrictSerializable); len(v) > 0 {
+					t.Errorf("%d members break %s:\n%s", members, txnhistory.StrictSerializable, txnhistory.Describe(result.History, v))
 				}
-			}
-			if !slices.ContainsFunc(result.History, overlaps(result.History)) {
-				t.Error("no two transactions overlap")
-			}
-		})
+				// Without failures all transactions are committed, or little would be proved.
+				for i, txn := range result.History {
+					if txn.Outcome != txnhistory.Committed {
+						t.Fatalf("T%d %s", i, txn)
+					}
+				}
+				if !slices.ContainsFunc(result.History, overlaps(result.History)) {
+					t.Error("no two transactions overlap")
+				}
+			})
+		}
 	}
 }
 

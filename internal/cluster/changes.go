@@ -5,9 +5,9 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 
+	"github.com/trefoildb/trefoil/internal/cluster/writes"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -79,38 +79,62 @@ func readChange(c store.Steps) (r change, err error) {
 	return r, nil
 }
 
-// applyAll does the steps of a change: graphs are cleared, then triples deleted,
-// then added.
+// applyAll makes a change as one transaction. If it is too large for one (see [writes.Writes.Transact]), graphs are
+// cleared, then triples deleted, then added, and the result has the counts of the steps before a failure.
 //
-// If they have begun before under the key of ctx, it returns [store.ErrBegun].
+// If it has begun before under the key of ctx, it returns [store.ErrBegun].
 func (t *triples) applyAll(ctx context.Context, c change) (result store.Result, err error) {
 	// The key is claimed once, before the first write. The steps themselves carry no key,
 	// because each would look like a repetition of the one before.
 	claim := sync.OnceValue(func() error { return t.writes.Claim(ctx) })
 	unkeyed := store.WithRequestKey(ctx, "", true)
-	for _, p := range c.clear {
-		r, err := t.deleteMatch(unkeyed, store.Change{Kind: store.KindDeleteMatch, Pattern: p}, claim)
-		result.Deleted += r.Deleted
-		if err != nil {
-			return result, err
+	cleared, small, err := t.clearedTriples(ctx, c.clear)
+	if err != nil {
+		return result, err
+	}
+	if !small {
+		for _, p := range c.clear {
+			r, err := t.deleteMatch(unkeyed, store.Change{Kind: store.KindDeleteMatch, Pattern: p}, claim)
+			result.Deleted += r.Deleted
+			if err != nil {
+				return result, err
+			}
 		}
 	}
 	if err := claim(); err != nil {
 		return result, err
 	}
-	for batch := range slices.Chunk(c.delete, changeBatch) {
-		r, err := store.Delete(unkeyed, t, batch)
-		result.Deleted += r.Deleted
-		if err != nil {
-			return result, err
+	n, err := t.transact(unkeyed, append(cleared, c.delete...), c.add)
+	result.Deleted += n.Removed
+	result.Added += n.Changed - n.Removed
+	return result, err
+}
+
+// clearedTriples returns the triples of graphs to clear. small is false if they are too many for one transaction.
+func (t *triples) clearedTriples(ctx context.Context, graphs []triple.Pattern) (all []triple.Triple, small bool, err error) {
+	if len(graphs) == 0 {
+		return nil, true, nil
+	}
+	sn, err := t.reads.Snapshot()
+	if err != nil {
+		return nil, false, err
+	}
+	defer sn.Close()
+	size := 0
+	for _, p := range graphs {
+		for row, err := range sn.Waiting().Match(ctx, p, store.ReadOptions{}) {
+			if err != nil {
+				return nil, false, err
+			}
+			if size += len(row.Key) + len(row.Value); size > writes.MaxTransaction {
+				return nil, false, nil
+			}
+			cleared, err := row.Triple()
+			if err != nil {
+				return nil, false, err
+			}
+			all = append(all, cleared)
 		}
 	}
-	for batch := range slices.Chunk(c.add, changeBatch) {
-		r, err := store.Add(unkeyed, t, batch)
-		result.Added += r.Added
-		if err != nil {
-			return result, err
-		}
-	}
-	return result, nil
+	return all, true, nil
 }

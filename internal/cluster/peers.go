@@ -56,7 +56,7 @@ func (p *peers) Methods() []string { return p.server.Methods() }
 // that have the ID of an HTTP request: a slow one is a warning, because it may be why a query is slow.
 func (p *peers) watchRequest(ctx context.Context, method string, from peer.Header) (answered func()) {
 	switch method {
-	case reads.MethodScan, reads.MethodRows, reads.MethodCount, reads.MethodSkip, writes.MethodSubmit, writes.MethodAnnotate, writes.MethodDeliver:
+	case reads.MethodScan, reads.MethodRows, reads.MethodCount, reads.MethodSkip, writes.MethodSubmit, writes.MethodPart, writes.MethodAnnotate, writes.MethodDeliver:
 	default:
 		return nil
 	}

@@ -132,11 +132,14 @@ func (t *triples) Write(ctx context.Context, c store.Change) (r store.Result, er
 	if lone {
 		return r, err
 	}
+	// Only updates take turns; see their method.
 	switch c.Kind {
 	case store.KindAdd:
-		r.Added, r.Existing, err = t.send(ctx, store.OperationAdd, c.Triples)
+		n, failed := t.transact(ctx, nil, c.Triples)
+		r.Added, r.Existing, err = n.Changed, n.Unchanged, failed
 	case store.KindDelete:
-		r.Deleted, r.Missing, err = t.send(ctx, store.OperationDelete, c.Triples)
+		n, failed := t.transact(ctx, c.Triples, nil)
+		r.Deleted, r.Missing, err = n.Changed, n.Unchanged, failed
 	case store.KindDeleteMatch:
 		r, err = t.deleteMatch(ctx, c, func() error { return t.writes.Claim(ctx) })
 	case store.KindAnnotate:
@@ -151,11 +154,11 @@ func (t *triples) Write(ctx context.Context, c store.Change) (r store.Result, er
 	return r, err
 }
 
-// send sends a client's operations to their sequencers.
-func (t *triples) send(ctx context.Context, kind store.OperationKind, triples []triple.Triple) (changed, unchanged int64, err error) {
+// transact sends a client's operations to their sequencers.
+func (t *triples) transact(ctx context.Context, deletes, adds []triple.Triple) (writes.Counts, error) {
 	t.throttle.Begin()
 	defer t.throttle.End()
-	return t.writes.Write(ctx, kind, triples)
+	return t.writes.Transact(ctx, deletes, adds)
 }
 
 // annotate lets the owner of the triple compare and set the annotation.
@@ -188,8 +191,7 @@ func (t *triples) deleteMatch(ctx context.Context, c store.Change, claim func() 
 	return store.DeleteRows(ctx, t, sn.Waiting(), c, changeBatch, claim)
 }
 
-// apply makes the steps of a change one after the other. If one fails, the result has the counts of the steps
-// before.
+// apply makes the steps of a change; see applyAll.
 func (t *triples) apply(ctx context.Context, steps store.Steps) (result store.Result, err error) {
 	c, err := readChange(steps)
 	if err != nil {

@@ -56,6 +56,7 @@ type Ticks struct {
 
 	issued  issued
 	pending pending
+	joins   chan struct{} // a token for each part that waits in a message to this machine
 
 	ctx     context.Context // ends with Close
 	stop    context.CancelFunc
@@ -67,11 +68,12 @@ type issued struct {
 	mu    sync.Mutex
 	epoch uint64
 	last  uint64 // of the epoch
+	transactions
 }
 
 // New returns the ticks of a member. The caller must close it.
 func New(m member.Member, self trie.MachineID) *Ticks {
-	t := &Ticks{member: m, self: self}
+	t := &Ticks{member: m, self: self, joins: make(chan struct{}, maxJoins)}
 	t.ctx, t.stop = context.WithCancel(context.Background())
 	return t
 }
@@ -125,14 +127,11 @@ func (t *Ticks) Handle(_ context.Context, body []byte) ([]byte, error) {
 // answer is tick on the oracle of an epoch.
 func (t *Ticks) answer(epoch uint64, commits bool) (n uint64, err error) {
 	// 1. Within the gate: the adopted view must be that of the request, and this machine its oracle.
-	leave, err := t.member.Enter(epoch)
+	leave, err := t.enterAsOracle(epoch)
 	if err != nil {
 		return 0, err
 	}
 	defer leave()
-	if t.member.View().Oracle() != t.self {
-		return 0, peer.Refuse(peer.CodeNotOwner, epoch, "machine %s is not the oracle", t.self)
-	}
 	n = t.issued.answer(epoch, commits)
 	if commits {
 		return n, nil
@@ -144,12 +143,29 @@ func (t *Ticks) answer(epoch uint64, commits bool) (n uint64, err error) {
 	return n, nil
 }
 
+// enterAsOracle keeps the adopted view from changing until leave is called. This machine must be its oracle.
+func (t *Ticks) enterAsOracle(epoch uint64) (leave func(), err error) {
+	if leave, err = t.member.Enter(epoch); err != nil {
+		return nil, err
+	}
+	if t.member.View().Oracle() != t.self {
+		leave()
+		return nil, peer.Refuse(peer.CodeNotOwner, epoch, "machine %s is not the oracle", t.self)
+	}
+	return leave, nil
+}
+
+// begin begins an epoch, if it is a new one. The caller holds mu.
+func (i *issued) begin(epoch uint64) {
+	if i.epoch != epoch {
+		i.epoch, i.last, i.transactions = epoch, 0, transactions{}
+	}
+}
+
 func (i *issued) answer(epoch uint64, commits bool) uint64 {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.epoch != epoch {
-		i.epoch, i.last = epoch, 0
-	}
+	i.begin(epoch)
 	if commits {
 		i.last++
 	}

@@ -172,9 +172,9 @@ func haveConditions(operations []replica.Operation) bool {
 
 // settle submits operations until their outcome does not depend on operations in flight. See
 // submit.
-func (sq *sequencer) settle(ctx context.Context, operations []replica.Operation, first, fence uint64) (answer, error) {
+func (sq *sequencer) settle(ctx context.Context, s submission) (answer, error) {
 	for {
-		a, err := sq.submit(ctx, operations, first, fence)
+		a, err := sq.submit(ctx, s)
 		if err != nil || a.outcome != overtaken {
 			return a, err
 		}
@@ -324,7 +324,7 @@ func (sq *sequencer) handleAnnotate(ctx context.Context, body []byte) ([]byte, e
 	if err := peer.Decode(body, m.conditionFields); err != nil {
 		return nil, malformed(err)
 	}
-	a, err := sq.settle(ctx, m.operations, m.number, 0)
+	a, err := sq.settle(ctx, submission{operations: m.operations, first: m.number})
 	if err != nil {
 		return nil, err
 	}

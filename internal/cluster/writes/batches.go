@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/cluster/ticks"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
@@ -47,13 +48,25 @@ type batch struct {
 	number    uint64                      // the last number under which it was sent
 	numbers   []uint64                    // all numbers that it had
 	missing   map[trie.MachineID]struct{} // holders that have not answered number
-	complete  bool                        // no holder is missing, so a tick is requested
+	stored    bool                        // no holder is missing
+	part      *ticks.Part                 // of a transaction, in the epoch of the era; nil if it is none
+	after     []*batch                    // batches of transactions with its triples: they get their ticks first
+	complete  bool                        // it is stored, and a tick is requested for it alone
 	tick      uint64                      // of the commit, in the epoch of the era
 	committed chan struct{}               // closed when the batch is committed
 }
 
 func newBatch() *batch {
 	return &batch{began: time.Now(), committed: make(chan struct{})}
+}
+
+// follow lets b have a later tick than a batch with the same triple, if that one's depends on other sequencers. Parts
+// of transactions follow nothing, because two of them could wait for each other.
+func (b *batch) follow(before *batch) {
+	if before == nil || before == b || b.part != nil || before.part == nil && len(before.after) == 0 || slices.Contains(b.after, before) {
+		return
+	}
+	b.after = append(b.after, before)
 }
 
 // keyState is the operations in flight on a triple.
@@ -173,6 +186,20 @@ func (bs *batches) openOf(batches []uint64) (open []uint64) {
 		}
 	}
 	return open
+}
+
+// partsOf returns which of some batches of this incarnation are parts of transactions that all their holders have.
+func (bs *batches) partsOf(batches []uint64) map[*batch]ticks.Part {
+	var parts map[*batch]ticks.Part
+	for _, n := range batches {
+		if b := bs.open[n]; b != nil && b.stored && b.part != nil {
+			if parts == nil {
+				parts = map[*batch]ticks.Part{}
+			}
+			parts[b] = *b.part
+		}
+	}
+	return parts
 }
 
 // completeOf returns which of some batches of this incarnation are complete, but not committed.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/cluster/ticks"
 	"github.com/trefoildb/trefoil/internal/notify"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/triple"
@@ -75,12 +76,71 @@ type completed struct {
 
 // complete notes that all holders have b. The caller holds mu.
 func (fl *inFlight) complete(b *batch) {
-	if b.complete {
+	if b.stored {
 		return
 	}
+	b.stored = true
+	switch e := fl.era; {
+	case b.part != nil:
+		part := *b.part
+		fl.running.Go(func() { fl.commitPart(e, part, b) })
+	case len(b.after) > 0:
+		after := b.after
+		fl.running.Go(func() { fl.commitAfter(e, b, after) })
+	default:
+		fl.requestCommit(b)
+	}
+}
+
+// requestCommit has b committed at the next tick. The caller holds mu.
+func (fl *inFlight) requestCommit(b *batch) {
 	b.complete = true
 	fl.era.completed.batches = append(fl.era.completed.batches, b)
 	fl.era.completed.wake.Send()
+}
+
+// commitPart commits a batch when all parts of its transaction have joined. Without a batch the part joins all the
+// same, because it has changed nothing.
+func (fl *inFlight) commitPart(e *era, p ticks.Part, b *batch) {
+	tick, ok := fl.untilIssued(e, func(ctx context.Context) (uint64, error) { return fl.clock.Join(ctx, e.view, p) })
+	if ok && b != nil {
+		fl.commitAll(e, []*batch{b}, tick)
+	}
+}
+
+// commitAfter requests the commit of a batch when others are committed, because its operations on the same triples are
+// later ones. A reader with a tick between them would see b, and not the whole transaction.
+func (fl *inFlight) commitAfter(e *era, b *batch, after []*batch) {
+	for _, before := range after {
+		select {
+		case <-before.committed:
+		case <-e.ctx.Done():
+			return
+		}
+	}
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	if fl.era == e {
+		fl.requestCommit(b)
+	}
+}
+
+// commitIssued commits those of some batches whose transactions have a tick by now. The others will have a tick that is
+// issued after the call.
+func (fl *inFlight) commitIssued(ctx context.Context, batches []uint64) error {
+	fl.mu.Lock()
+	e, parts := fl.era, fl.partsOf(batches)
+	fl.mu.Unlock()
+	for b, part := range parts {
+		tick, err := fl.clock.Outcome(ctx, e.view, part)
+		if err != nil {
+			return err
+		}
+		if tick != 0 {
+			fl.commitAll(e, []*batch{b}, tick)
+		}
+	}
+	return nil
 }
 
 // commitCompleted commits the complete batches until the era ends. One tick serves all that are complete before it is
@@ -101,20 +161,23 @@ func (fl *inFlight) commitCompleted(e *era) {
 		if len(all) == 0 {
 			continue
 		}
-		tick, ok := fl.requestTick(e)
+		tick, ok := fl.untilIssued(e, func(ctx context.Context) (uint64, error) { return fl.clock.Next(ctx, e.view) })
 		if !ok {
 			return
 		}
+		fl.mu.Lock()
+		e.completed.requested = time.Time{}
+		fl.mu.Unlock()
 		fl.commitAll(e, all, tick)
 	}
 }
 
-// requestTick requests a tick until the oracle has answered. It returns false if the era ends first.
-func (fl *inFlight) requestTick(e *era) (tick uint64, ok bool) {
+// untilIssued requests a tick until the oracle has answered. It returns false if the era ends first.
+func (fl *inFlight) untilIssued(e *era, request func(context.Context) (uint64, error)) (tick uint64, ok bool) {
 	pause := backoff()
 	for {
 		ctx, cancel := context.WithTimeout(e.ctx, fl.options.Attempt)
-		tick, err := fl.clock.Next(ctx, e.view)
+		tick, err := request(ctx)
 		cancel()
 		if err == nil {
 			return tick, true
@@ -134,10 +197,11 @@ func (fl *inFlight) commitAll(e *era, all []*batch, tick uint64) {
 		fl.mu.Unlock()
 		return
 	}
-	e.completed.requested = time.Time{}
 	for _, b := range all {
-		b.tick = tick
-		free += fl.commit(b)
+		if b.tick == 0 { // a part may be committed by a reader's request meanwhile
+			b.tick = tick
+			free += fl.commit(b)
+		}
 	}
 	// Wake the streams, because they report the commits.
 	for _, s := range e.streams {

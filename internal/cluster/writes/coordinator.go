@@ -21,29 +21,18 @@ import (
 // coordinator carries the operations of this machine's clients to the sequencers of their triples.
 type coordinator struct {
 	*common
-	sequencer *sequencer // of this machine
+	sequencer    *sequencer // of this machine
+	transactions transactions
 }
 
-// Write adds or deletes triples, like [replica.Store.Add] and [replica.Store.Delete]. It returns
-// how many triples it changed, and how many were as requested before. When it returns nil, all
-// places of all triples have the operations durably. Many triples are not one transaction.
-//
-// If it fails, changed and unchanged count the finished triples. After [store.ErrUnknown] each of
-// the others may be done, or be done later. After [store.ErrUnavailable] and [store.ErrDiskFull]
-// none of the others is done. Operations are only sent again if they were refused, for
-// Options.RetryTimeout. If an operation was done before under the key of ctx
-// ([store.WithRequestKey]), it is not repeated, and counts as unchanged.
+// Write adds or deletes triples; see [Writes.Transact].
 func (co *coordinator) Write(ctx context.Context, kind store.OperationKind, triples []triple.Triple) (changed, unchanged int64, err error) {
-	for i := range triples {
-		if err := triples[i].Check(); err != nil {
-			return 0, 0, fmt.Errorf("triple %d: %w", i, err)
-		}
+	deletes, adds := triples, []triple.Triple(nil)
+	if kind == store.OperationAdd {
+		deletes, adds = nil, triples
 	}
-	x := co.newWriting(ctx, len(triples))
-	x.run(kind, triples)
-	x.running.Wait()
-	co.stats.coordinated.Add(x.changed + x.unchanged)
-	return x.changed, x.unchanged, x.result()
+	c, err := co.Transact(ctx, deletes, adds)
+	return c.Changed, c.Unchanged, err
 }
 
 // Claim records durably that the request of ctx begins. It does nothing if the request has no
@@ -85,6 +74,7 @@ type writing struct {
 
 	mu                 sync.Mutex
 	changed, unchanged int64
+	removed            int64 // of those changed, the deletes of a transaction
 	unknown, failed    error // the first of either kind
 }
 
@@ -106,16 +96,7 @@ func (x *writing) run(kind store.OperationKind, triples []triple.Triple) {
 	var key []byte
 	// 1. Make the operations, and submit each chunk when it is full.
 	for i := range triples {
-		o := replica.Operation{Kind: kind}
-		var long bool
-		key, long = triple.AppendKey(key[:0], triple.SPO, triples[i])
-		o.Key = bytes.Clone(key)
-		if o.Token = x.key.Token(kind, key); kind == store.OperationClaim {
-			o.Token = x.key.Claim()
-		}
-		if long && kind != store.OperationClaim { // the change feed needs it of deletes, too
-			o.Long = triple.AppendValue(nil, triple.Stamp{}, triples[i])
-		}
+		o := x.operation(kind, triples[i], &key)
 		var to trie.MachineID // without a resolver send finds it
 		if r != nil {
 			if err := r.Resolve(o.Key); err != nil {
@@ -136,6 +117,20 @@ func (x *writing) run(kind store.OperationKind, triples []triple.Triple) {
 			return
 		}
 	}
+}
+
+// operation returns an operation on a triple. scratch is reused.
+func (x *writing) operation(kind store.OperationKind, t triple.Triple, scratch *[]byte) replica.Operation {
+	key, long := triple.AppendKey((*scratch)[:0], triple.SPO, t)
+	*scratch = key
+	o := replica.Operation{Kind: kind, Key: bytes.Clone(key), Token: x.key.Token(kind, key)}
+	switch {
+	case kind == store.OperationClaim:
+		o.Token = x.key.Claim()
+	case long: // the change feed needs it of deletes, too
+		o.Long = triple.AppendValue(nil, triple.Stamp{}, t)
+	}
+	return o
 }
 
 func errNoSequencer(v *view.View) *peer.Refusal {
@@ -167,8 +162,8 @@ func (x *writing) send(c *chunk) {
 	for left := []*chunk{c}; len(left) > 0; {
 		// 1. Group the operations under the view of this try.
 		v := x.coordinator.member.View()
-		if x.fence != 0 && v != nil && v.Epoch != x.fence {
-			x.fail(fmt.Errorf("%w: the operations were for epoch %d, and it is epoch %d", store.ErrUnavailable, x.fence, v.Epoch))
+		if err := x.checkFence(v); err != nil {
+			x.fail(err)
 			return
 		}
 		parts, err := regroup(v, left[0])
@@ -186,10 +181,7 @@ func (x *writing) send(c *chunk) {
 			x.fail(errFull(v, a.full))
 			return
 		case err == nil:
-			x.mu.Lock()
-			x.changed += a.changed
-			x.unchanged += a.unchanged
-			x.mu.Unlock()
+			x.count(a)
 			left = left[1:]
 			tries = newRetries(x.coordinator.common)
 			continue
@@ -203,6 +195,14 @@ func (x *writing) send(c *chunk) {
 			return
 		}
 	}
+}
+
+// checkFence returns an error if v is a later view than the one in which the operations must be stamped.
+func (x *writing) checkFence(v *view.View) error {
+	if x.fence == 0 || v == nil || v.Epoch == x.fence {
+		return nil
+	}
+	return fmt.Errorf("%w: the operations were for epoch %d, and it is epoch %d", store.ErrUnavailable, x.fence, v.Epoch)
 }
 
 // regroup groups the operations of a chunk by their sequencers under v.
@@ -235,18 +235,8 @@ func regroup(v *view.View, c *chunk) ([]*chunk, error) {
 // or the epoch in which the operations must be stamped.
 func (co *coordinator) submitTo(ctx context.Context, v *view.View, c *chunk, first, fence uint64) (answer, error) {
 	if c.machine == co.self.Machine {
-		return co.sequencer.settle(ctx, c.operations, first, fence)
+		return co.sequencer.settle(ctx, submission{operations: c.operations, first: first, fence: fence})
 	}
-	// End the call if the sequencer leaves the view or this member is isolated.
-	m := v.Find(c.machine)
-	if m == nil {
-		return answer{}, wrongEpoch(v)
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	var watch sync.WaitGroup
-	defer watch.Wait()
-	defer cancel(nil)
-	watch.Go(func() { co.watch(ctx, cancel, replica.Origin{Sequencer: m.ID, Incarnation: m.Incarnation}) })
 	message, method := &numbered{first, c.operations, false}, MethodSubmit
 	code, decode := message.fields, (*answer).fields
 	if fence != 0 {
@@ -254,16 +244,31 @@ func (co *coordinator) submitTo(ctx context.Context, v *view.View, c *chunk, fir
 	} else if len(c.operations) == 1 && c.operations[0].Annotation != nil {
 		method, code, decode = MethodAnnotate, message.conditionFields, (*answer).versionFields
 	}
-	body, err := co.member.Call(ctx, c.machine, method, peer.Encode(int(c.size), code))
+	body, err := co.callSequencer(ctx, v, c.machine, method, peer.Encode(int(c.size), code))
 	if err != nil {
-		if cause := context.Cause(ctx); cause == errGone {
-			err = fmt.Errorf("machine %s: %w: %w", c.machine, cause, err)
-		}
 		return answer{}, err
 	}
 	var a answer
 	err = peer.Decode(body, func(c *peer.Coder) { decode(&a, c) })
 	return a, err
+}
+
+// callSequencer sends a message to a sequencer. The call ends if that one leaves the view, or this member is isolated.
+func (co *coordinator) callSequencer(ctx context.Context, v *view.View, id trie.MachineID, method string, message []byte) ([]byte, error) {
+	m := v.Find(id)
+	if m == nil {
+		return nil, wrongEpoch(v)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	var watch sync.WaitGroup
+	defer watch.Wait()
+	defer cancel(nil)
+	watch.Go(func() { co.watch(ctx, cancel, replica.Origin{Sequencer: m.ID, Incarnation: m.Incarnation}) })
+	body, err := co.member.Call(ctx, id, method, message)
+	if cause := context.Cause(ctx); err != nil && cause == errGone {
+		err = fmt.Errorf("machine %s: %w: %w", id, cause, err)
+	}
+	return body, err
 }
 
 var errGone = errors.New("the sequencer was excluded")

@@ -59,7 +59,8 @@ func (fl *inFlight) Adopted(_, adopted *view.View) {
 		if n != b.number {
 			continue
 		}
-		b.missing, b.complete = nil, false
+		b.missing, b.stored, b.complete = nil, false, false
+		b.part, b.after = nil, nil // the new oracle does not know the transaction
 		if !b.unreconciled {
 			b.unreconciled = true
 			fl.unreconciled++

@@ -36,7 +36,7 @@ func (sq *sequencer) handleFenced(ctx context.Context, body []byte) ([]byte, err
 	if err := peer.Decode(body, m.fields); err != nil {
 		return nil, malformed(err)
 	}
-	a, err := sq.settle(ctx, m.operations, 0, m.number)
+	a, err := sq.settle(ctx, submission{operations: m.operations, fence: m.number})
 	if err != nil {
 		return nil, err
 	}

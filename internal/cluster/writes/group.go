@@ -191,7 +191,7 @@ func (fl *inFlight) stamp(g *grouped) (free int64) {
 	index := map[holders]uint32{}
 	at := 0
 	for _, r := range g.requests {
-		b.origin = cmp.Or(b.origin, r.origin)
+		b.origin, b.part = cmp.Or(b.origin, r.origin), r.part // a part is alone in its group
 		for i := range r.operations {
 			o := r.operations[i]
 			f := &g.findings[g.of[at]]
@@ -221,7 +221,9 @@ func (fl *inFlight) stamp(g *grouped) (free int64) {
 			case f.live == adds:
 				r.unchanged++
 			default:
-				r.changed++
+				if r.changed++; !adds {
+					r.removed++
+				}
 			}
 			// 3. It certainly changes nothing: the answer must wait for the batch it relies on.
 			if o.Annotation == nil && o.Kind != store.OperationClaim && f.live == adds && f.certain {
@@ -248,6 +250,7 @@ func (fl *inFlight) stamp(g *grouped) (free int64) {
 			if o.Token != (store.Token{}) {
 				fl.tokens[o.Token] = b
 			}
+			b.follow(f.pending)
 			switch {
 			case o.Annotation != nil:
 				f.annotated = b
@@ -260,7 +263,13 @@ func (fl *inFlight) stamp(g *grouped) (free int64) {
 			r.await(b)
 		}
 	}
-	if len(b.operations) == 0 {
+	switch e := fl.era; {
+	case len(b.operations) > 0:
+	case b.part != nil:
+		part := *b.part
+		fl.running.Go(func() { fl.commitPart(e, part, nil) })
+		return free
+	default:
 		return free
 	}
 	// 5. Send the batch.

@@ -175,6 +175,17 @@ func (fl *inFlight) Stored() bool {
 	return true
 }
 
+// start begins a task, for which Close waits. It returns false if this machine shuts down.
+func (fl *inFlight) start(task func()) bool {
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	if fl.closed {
+		return false
+	}
+	fl.running.Go(task)
+	return true
+}
+
 // close makes this machine accept no more operations.
 func (fl *inFlight) close() {
 	fl.mu.Lock()

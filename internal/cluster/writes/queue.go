@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/trefoildb/trefoil/internal/cluster/member"
+	"github.com/trefoildb/trefoil/internal/cluster/ticks"
 	"github.com/trefoildb/trefoil/internal/notify"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/tracing"
@@ -24,6 +25,10 @@ type request struct {
 	// coordinator is the member that submits, zero for this one. One that was excluded must submit nothing more.
 	coordinator member.Process
 	fence       uint64 // the epoch in which the operations must be stamped; 0 for any
+	// part is set if the operations are a part of a transaction. They get a batch of their own. If forced is set, other
+	// parts are stamped already, so a lack of room is no reason to refuse it.
+	part   *ticks.Part
+	forced bool
 	// known is true for each operation done before, by the answers of other machines in the view
 	// of route. It is nil if they were not queried.
 	known []bool
@@ -32,6 +37,7 @@ type request struct {
 	done  chan struct{} // closed when the fields below are set
 
 	changed, unchanged int64
+	removed            int64          // of those changed, the deletes
 	batches            []*batch       // all must be committed before the answer is valid
 	full               trie.MachineID // a holder with a full disk: nothing was done
 	refused            outcome        // of an annotation: nothing was done
@@ -63,6 +69,7 @@ func (r *request) await(b *batch) {
 type answer struct {
 	outcome            outcome
 	changed, unchanged int64
+	removed            int64          // of those changed, the deletes of a part of a transaction
 	full               trie.MachineID // the machine with a full disk, if that is the outcome
 	version            triple.Stamp   // of an annotation, as in request
 	epoch              uint64         // of the answer about an annotation
@@ -106,7 +113,8 @@ func (q *queue) take() []*request {
 		bytes, count := int64(0), 0
 		n := 0
 		for _, r := range q.waiting {
-			if len(group) > 0 && (bytes+r.size > groupBytes || count+len(r.operations) > groupOperations) {
+			full := bytes+r.size > groupBytes || count+len(r.operations) > groupOperations
+			if len(group) > 0 && (full || r.part != nil || group[0].part != nil) {
 				break
 			}
 			n++

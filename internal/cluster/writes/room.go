@@ -17,7 +17,8 @@ import (
 
 // memoryLimit bounds the bytes of operations in flight.
 //
-// Invariant: used is at most limit, or the size of one request.
+// Invariant: used is at most limit, or the size of one request; more only by parts of transactions, which their
+// coordinators bound. If these waited, those that wait for each other would never end.
 type memoryLimit struct {
 	mu          sync.Mutex
 	limit, used int64
@@ -43,6 +44,13 @@ func (l *memoryLimit) take(ctx context.Context, n int64) error {
 		case <-ctx.Done():
 		}
 	}
+}
+
+// force takes n bytes at once, although they may exceed the limit.
+func (l *memoryLimit) force(n int64) {
+	l.mu.Lock()
+	l.used += n
+	l.mu.Unlock()
 }
 
 // give frees n bytes.

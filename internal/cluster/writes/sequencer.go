@@ -11,6 +11,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/member"
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/cluster/ticks"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
@@ -26,15 +27,25 @@ type sequencer struct {
 	diskRooms *diskRooms
 	holder    *holder
 	queue     queue
+	parts     partCalls
 	clean     atomic.Uint64 // the last epoch in which all earlier operations were known to be committed
+}
+
+// submission is operations for their sequencer.
+type submission struct {
+	operations []replica.Operation
+	first      uint64 // the epoch of the client's first try; 0 if this may be a retry
+	fence      uint64 // the epoch in which the operations must be stamped; 0 for any
+	part       *ticks.Part
+	forced     bool // see request
 }
 
 // submit stamps operations on this machine and waits until they are committed, together with
 // every batch the answer depends on. After a *peer.Refusal nothing was done; after any other
 // error each operation may be done or not. If an operation was done before under its token, it is
-// not repeated. first is the epoch of the client's first try, 0 if this may be a retry. fence is the
-// epoch in which the operations must be stamped, 0 for any.
-func (sq *sequencer) submit(ctx context.Context, operations []replica.Operation, first, fence uint64) (_ answer, err error) {
+// not repeated.
+func (sq *sequencer) submit(ctx context.Context, s submission) (_ answer, err error) {
+	operations := s.operations
 	ctx, span := tracing.Start(ctx, "stamp and commit")
 	defer func() { span.End(err) }()
 	span.Number("trefoil.operations", int64(len(operations)))
@@ -51,7 +62,7 @@ func (sq *sequencer) submit(ctx context.Context, operations []replica.Operation,
 	if err != nil {
 		return answer{}, malformed(err)
 	}
-	r := &request{operations: operations, size: sizeOf(operations), origin: tracing.OriginOf(ctx), route: route, coordinator: coordinatorOf(ctx), fence: fence, done: make(chan struct{})}
+	r := &request{operations: operations, size: sizeOf(operations), origin: tracing.OriginOf(ctx), route: route, coordinator: coordinatorOf(ctx), fence: s.fence, part: s.part, forced: s.forced, done: make(chan struct{})}
 	if err := sq.confirm(ctx, route); err != nil {
 		return answer{}, err
 	}
@@ -60,13 +71,15 @@ func (sq *sequencer) submit(ctx context.Context, operations []replica.Operation,
 			return answer{}, err
 		}
 	}
-	if first != v.Epoch {
+	if s.first != v.Epoch {
 		if r.known, err = sq.tokens.doneBefore(ctx, v, operations); err != nil {
 			return answer{}, err
 		}
 	}
 	// 2. Wait in the queue until the sequencer has stamped or refused the request.
-	if err := sq.flight.memory.take(ctx, r.size); err != nil {
+	if r.part != nil {
+		sq.flight.memory.force(r.size)
+	} else if err := sq.flight.memory.take(ctx, r.size); err != nil {
 		return answer{}, peer.Refuse(peer.CodeUnavailable, v.Epoch, "no room for the operations: %v", err)
 	}
 	if !sq.queue.put(r) {
@@ -99,7 +112,7 @@ func (sq *sequencer) submit(ctx context.Context, operations []replica.Operation,
 			return answer{}, fmt.Errorf("%w: the sequencer shuts down", store.ErrUnknown)
 		}
 	}
-	return answer{outcome: r.refused, changed: r.changed, unchanged: r.unchanged, version: r.version, epoch: r.route.view.Epoch}, nil
+	return answer{outcome: r.refused, changed: r.changed, unchanged: r.unchanged, removed: r.removed, version: r.version, epoch: r.route.view.Epoch}, nil
 }
 
 func (sq *sequencer) handleSubmit(ctx context.Context, body []byte) ([]byte, error) {
@@ -116,7 +129,7 @@ func (sq *sequencer) handleSubmit(ctx context.Context, body []byte) ([]byte, err
 	if err != nil {
 		return nil, malformed(err)
 	}
-	a, err := sq.settle(ctx, m.operations, m.number, 0)
+	a, err := sq.settle(ctx, submission{operations: m.operations, first: m.number})
 	if err != nil {
 		return nil, err
 	}
@@ -253,6 +266,8 @@ func (sq *sequencer) admit(v *view.View, r *request) error {
 	if i := r.route.foreign; i >= 0 {
 		return peer.Refuse(peer.CodeNotOwner, v.Epoch, "machine %s is not the sequencer of operation %d", sq.self.Machine, i)
 	}
-	r.full = sq.lacksRoom(r)
+	if !r.forced {
+		r.full = sq.lacksRoom(r)
+	}
 	return nil
 }

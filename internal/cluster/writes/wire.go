@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/cluster/ticks"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/trie"
@@ -38,6 +39,8 @@ import (
 //	handover     epoch, stamped -> nothing
 //	tokens       epoch, count, then each token -> for each a remembrance byte
 //	reconciled   epoch -> nothing
+//	part         epoch as of submit, epoch in which it must be stamped, bool forced, part of a transaction (package
+//	             ticks), operations -> outcome, changed, unchanged, machine whose disk is full, number of those changed that are deletes
 
 // outcome is the result of a submission or a delivery if it was not refused.
 type outcome byte
@@ -310,6 +313,21 @@ func (a *answer) counts(c *peer.Coder) {
 	peer.Number(c, &a.changed, math.MaxInt64)
 	peer.Number(c, &a.unchanged, math.MaxInt64)
 	peer.Number(c, &a.full, math.MaxUint64)
+}
+
+func (a *answer) partFields(c *peer.Coder) {
+	a.fields(c)
+	peer.Number(c, &a.removed, math.MaxInt64)
+}
+
+func (s *submission) fields(c *peer.Coder) {
+	c.Uvarint(&s.first, &s.fence)
+	c.Bool(&s.forced)
+	if c.Reading() {
+		s.part = new(ticks.Part)
+	}
+	s.part.Code(c)
+	codeOperations(c, &s.operations, false)
 }
 
 func codeOutcome(c *peer.Coder, o *outcome) {

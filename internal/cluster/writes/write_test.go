@@ -225,7 +225,7 @@ func TestCoordinatorBehindAndAhead(t *testing.T) {
 func TestUnavailable(t *testing.T) {
 	w, ms := idle(t, 3, Options{RetryTimeout: 30 * time.Millisecond}, facts(0, 30))
 	w.setFate(func(_, _ trie.MachineID, method string) fate {
-		if method == MethodSubmit {
+		if method == MethodSubmit || method == MethodPart {
 			return unsent
 		}
 		return arrives

@@ -48,7 +48,7 @@ func (o Options) withDefaults() Options {
 // Writes is one machine's part in writes, in all roles of the protocol. Its methods may be called
 // at the same time. Each role has its own state and locks:
 //
-//   - coordinator: [Writes.Write], [Writes.Annotate] and [Writes.Claim] for clients
+//   - coordinator: [Writes.Write], [Writes.Transact], [Writes.Annotate] and [Writes.Claim] for clients
 //   - tokenLookup: which operations were done before, [Writes.Begun]
 //   - sequencer: stamps operations, group by group
 //   - inFlight: the stamped batches, and the streams that send them, by view
@@ -114,10 +114,12 @@ func newWrites(db *replica.Store, disk holderStore, m member.Member, self member
 	tl := &tokenLookup{common: c, flight: fl}
 	sq := &sequencer{common: c, flight: fl, tokens: tl, diskRooms: rooms, holder: h}
 	sq.queue.init()
+	co := &coordinator{common: c, sequencer: sq}
+	co.transactions.init()
 	fl.handover = &handover{common: c, flight: fl, sequencer: sq}
 	w := &Writes{
 		common: c, tokenLookup: tl, inFlight: fl, diskRooms: rooms, Ticks: clock, sequencer: sq, holder: h,
-		coordinator: &coordinator{common: c, sequencer: sq},
+		coordinator: co,
 		waiter:      &waiter{common: c, flight: fl, handover: fl.handover},
 	}
 	// 2. Begin.
@@ -152,6 +154,7 @@ const (
 	methodReconciled = "writes/reconciled"
 	methodConfirm    = "writes/confirm"
 	methodFenced     = "writes/fenced"
+	MethodPart       = "writes/part"
 )
 
 // Register adds the methods of this package to s.
@@ -191,6 +194,9 @@ func (w *Writes) handlers() map[string]func(context.Context, []byte) ([]byte, er
 		methodReconciled: w.sequencer.handleReconciled,
 		methodConfirm:    w.sequencer.handleConfirm,
 		methodFenced:     w.sequencer.handleFenced,
+		MethodPart:       w.sequencer.handlePart,
+
+		ticks.MethodTransaction: w.Ticks.HandleTransaction,
 	}
 }
 
