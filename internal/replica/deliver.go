@@ -159,8 +159,8 @@ func (r *stamped) addOperation(o *Operation, batch *Origin, resolver *recovery.R
 			return true, nil
 		}
 	}
-	// A claim has no rows. It still enters the list, because its token must be kept.
-	if o.Kind == store.OperationClaim {
+	// A claim and a record have no rows. They still enter the list, because they must be kept.
+	if !o.Kind.Changes() {
 		return false, nil
 	}
 	// 2. If the annotated row is unknown, the annotation counts as made on a row of its own stamp.

@@ -53,10 +53,11 @@
 //	log/              the index of the kept batches, see package batchlog
 //	unsettled/SIB     a batch: 10, uvarint epoch in which it was sent, uvarint unix ms, then
 //	                  its operations, one after the other: kind 01 add, 02 delete, 03
-//	                  annotation or 04 claim (with 80 set a token follows, with 40 set the
-//	                  machine that stamped it, 8 bytes), uvarint epoch, uvarint sequence,
-//	                  uvarint length and key in SPO, uvarint length and value with a zero
-//	                  stamp.
+//	                  annotation, 04 claim or 05 record (with 80 set a token follows, with 40
+//	                  set the machine that stamped it, 8 bytes), uvarint epoch, uvarint
+//	                  sequence, uvarint length and key in SPO, uvarint length and value with a
+//	                  zero stamp. In place of the value a record has what the sequencer gave
+//	                  it.
 //
 // S is a machine, I its incarnation, B a batch's number: 8 bytes each, big-endian.
 package replica

@@ -14,13 +14,12 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/trefoildb/trefoil/internal/replica/batchlog"
-	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// LogQuery requests the operations that one machine stamped in one epoch. Claims are left out.
+// LogQuery requests the operations that one machine stamped in one epoch. Claims and records are left out.
 type LogQuery struct {
 	Sequencer trie.MachineID
 	Epoch     uint64
@@ -261,7 +260,7 @@ const loggedBytes = 64
 
 // add adds an operation if it is requested.
 func (g *gathering) add(o *Operation, time int64) {
-	if o.Kind == store.OperationClaim || o.Stamp.Epoch != g.query.Epoch || o.Stamp.Sequence <= g.query.After || o.Stamp.Sequence > g.until {
+	if !o.Kind.Changes() || o.Stamp.Epoch != g.query.Epoch || o.Stamp.Sequence <= g.query.After || o.Stamp.Sequence > g.until {
 		return
 	}
 	g.all = append(g.all, Logged{*o, time})

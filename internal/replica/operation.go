@@ -40,7 +40,7 @@ type Operation struct {
 	Stamp triple.Stamp
 	Key   []byte // in SPO
 	// Long is the encoding of the triple by triple.AppendValue with a zero stamp, if it has long
-	// terms. Otherwise it is nil.
+	// terms. Otherwise it is nil. Of a record it is the record.
 	Long       []byte
 	Annotation *Annotation // of OperationAnnotate; nil otherwise
 	// Token identifies the operation if its request has an idempotency key.

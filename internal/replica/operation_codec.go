@@ -70,7 +70,7 @@ func (r *batchRow) logged(id stream, number uint64, size int) batchlog.Batch {
 		o := &r.operations[i]
 		switch {
 		// The log has an operation of a backfill when its sequencer delivers it.
-		case r.epoch == 0 || o.Kind == store.OperationClaim:
+		case r.epoch == 0 || !o.Kind.Changes():
 		case r.fresh(o):
 			b.Fresh = true
 			if b.Stamp.Less(o.Stamp) {

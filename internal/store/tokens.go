@@ -4,6 +4,7 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -26,11 +27,15 @@ const (
 	OperationAdd OperationKind = iota + 1
 	OperationDelete
 	OperationAnnotate
-	OperationClaim // changes nothing: only its token is recorded
+	OperationClaim  // changes nothing: only its token is recorded
+	OperationRecord // changes nothing: it has all operations of a transaction
 )
 
 // Valid reports whether k is one of the kinds.
-func (k OperationKind) Valid() bool { return k >= OperationAdd && k <= OperationClaim }
+func (k OperationKind) Valid() bool { return k >= OperationAdd && k <= OperationRecord }
+
+// Changes reports whether operations of the kind change their triple.
+func (k OperationKind) Changes() bool { return k <= OperationAnnotate }
 
 // Token identifies an operation of a client's request, and stays the same when the request is sent
 // again. The zero Token is none.
@@ -56,6 +61,13 @@ func WithRequestKey(ctx context.Context, key string, first bool) context.Context
 		k = &RequestKey{sum: sha256.Sum256([]byte(key)), First: first}
 	}
 	return context.WithValue(ctx, requestKeyOf{}, k)
+}
+
+// RandomKey returns the key of a request that has none.
+func RandomKey() *RequestKey {
+	k := &RequestKey{First: true}
+	_, _ = rand.Read(k.sum[:]) // it returns no error
+	return k
 }
 
 // WithDepth returns a context for a change that update functions make. ctx must have a request key.

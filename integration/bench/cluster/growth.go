@@ -49,7 +49,7 @@ func (b *bench) growFrom(ctx context.Context, n int, busy bool) error {
 	if err != nil {
 		return err
 	}
-	// Writes must be near other triples, because a read asks the sequencer of an operation in flight.
+	// Writes must be near other triples, because a read queries the sequencer of an operation in flight.
 	near, err := rig.Sample(file, 10*b.sizes.questions, rand.New(rand.NewPCG(b.Seed, 6)))
 	if err != nil {
 		return err

@@ -131,6 +131,12 @@ func (h *held) undoOpen(ctx context.Context, q *request) error {
 		table = store.TableReplica
 	}
 	undo, ok := h.owner.store.Undo(open, q.tick, table, q.ranges)
+	if !ok && at && len(open) > 0 { // they may be too many only while they are in flight
+		if err := h.waitCommitted(ctx, open); err != nil {
+			return err
+		}
+		undo, ok = h.owner.store.Undo(nil, q.tick, table, q.ranges)
+	}
 	switch {
 	case !ok && at:
 		return peer.Refuse(peer.CodeTick, h.epoch, "the rows of tick %d are not here any more", q.tick.Sequence)

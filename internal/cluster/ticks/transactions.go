@@ -4,33 +4,33 @@ package ticks
 
 import (
 	"context"
+	"maps"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/cluster/member"
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/store"
-	"github.com/trefoildb/trefoil/trie"
 )
 
 // MethodTransaction is the method between members. A request is the epoch as a uvarint, a byte: what is requested, and
-// a part. A part is its coordinator in 8 bytes, and the number of its transaction, the number before which all are
-// finished, its index and the number of parts as uvarints. The answer is a tick's number as a uvarint, or 0.
+// a part. A part is the machine of its coordinator in 8 bytes, and its incarnation, the number of its transaction, the
+// number before which all are finished, its index and the number of parts as uvarints. The answer is a tick's number as
+// a uvarint, or 0.
 const MethodTransaction = "ticks/transaction"
 
 // What a message about a transaction requests.
 const (
 	join    byte = iota // the tick, when all parts have joined
-	outcome             // the tick of the part, or 0 if none is issued
-	abandon             // the tick, which is issued to the parts that have joined
+	outcome             // the tick, or 0 if none is issued
 	requests
 )
 
 // Part is one of the parts of a transaction: the operations of a change that have one sequencer. The batches of all
 // parts are committed at one tick.
 type Part struct {
-	// Coordinator is the member that submits the parts. Number is that of the transaction. A coordinator gives no number
-	// twice in an epoch.
-	Coordinator trie.MachineID
+	// Coordinator is the member that submits the parts. Number is that of the transaction, which it gives once.
+	Coordinator member.Process
 	Number      uint64
 	// Finished is a number. The coordinator needs nothing more of its transactions with lower ones.
 	Finished uint64
@@ -39,12 +39,20 @@ type Part struct {
 }
 
 func (p *Part) fields(c *peer.Coder) {
-	peer.Uint64(c, &p.Coordinator)
-	c.Uvarint(&p.Number, &p.Finished, &p.Index, &p.Parts)
+	peer.Uint64(c, &p.Coordinator.Machine)
+	c.Uvarint(&p.Coordinator.Incarnation, &p.Number, &p.Finished, &p.Index, &p.Parts)
 }
 
 // Code reads or writes a part in a message.
 func (p *Part) Code(c *peer.Coder) { p.fields(c) }
+
+// Check returns an error if p cannot be a part under a view.
+func (p *Part) Check(v *view.View) error {
+	if !p.Coordinator.IsMember(v) || p.Parts < 2 || p.Parts > uint64(len(v.Members)) || p.Index >= p.Parts || p.Finished > p.Number {
+		return peer.Refuse(peer.CodeStranger, v.Epoch, "part %d of %d of a transaction of machine %s: no such part is possible", p.Index, p.Parts, p.Coordinator.Machine)
+	}
+	return nil
+}
 
 // transactions is what an oracle knows of the transactions of its epoch. issued.mu guards it.
 //
@@ -59,12 +67,17 @@ func (p *Part) Code(c *peer.Coder) { p.fields(c) }
 //	                       committed at n+1  <-------------------
 //	  all are committed <-
 //
-// A reader that meets a batch of T asks its sequencer, and that one the oracle. If no tick is issued, each later one is
+// A reader that meets a batch of T queries its sequencer, and that one queries the oracle. If no tick is issued, each later one is
 // greater than the reader's. So nobody waits for a part that does not come.
 //
-// A new view has no transactions: their parts are committed one by one. If a part is refused for good, the coordinator
-// abandons the transaction, and the other parts are committed without it.
-type transactions map[trie.MachineID]map[uint64]*transaction
+// A new view has no transactions: their parts are committed one by one.
+type transactions map[member.Process]*coordinated
+
+// coordinated is the transactions of a coordinator that it may need. Those below finished have a tick.
+type coordinated struct {
+	finished uint64
+	open     map[uint64]*transaction
+}
 
 // maxJoins bounds the parts that wait for a tick in messages to the oracle. The others have joined, too, and come
 // again.
@@ -73,49 +86,41 @@ const maxJoins = 64
 // joinWait is how long a part waits in one message.
 const joinWait = 5 * time.Second
 
-// transaction is the parts that have joined, with their ticks. issued is closed when tick is set, which is that of the
-// parts that have joined by then.
+// transaction is the parts that have joined. issued is closed when tick is set.
 type transaction struct {
-	parts  map[uint64]uint64
+	joined map[uint64]bool
 	tick   uint64
 	issued chan struct{}
 }
 
-// find returns a transaction, which is made if it is not there. It drops those that are finished.
+// find returns a transaction, which is made if it is not there; nil if it is finished. It drops those that are.
 func (ts transactions) find(p Part) *transaction {
 	of := ts[p.Coordinator]
 	if of == nil {
-		of = map[uint64]*transaction{}
+		of = &coordinated{open: map[uint64]*transaction{}}
 		ts[p.Coordinator] = of
 	}
-	for n := range of {
-		if n < p.Finished {
-			delete(of, n)
-		}
+	if p.Finished > of.finished {
+		of.finished = p.Finished
+		maps.DeleteFunc(of.open, func(n uint64, _ *transaction) bool { return n < of.finished })
 	}
-	tx := of[p.Number]
+	if p.Number < of.finished {
+		return nil
+	}
+	tx := of.open[p.Number]
 	if tx == nil {
-		tx = &transaction{parts: map[uint64]uint64{}, issued: make(chan struct{})}
-		of[p.Number] = tx
+		tx = &transaction{joined: map[uint64]bool{}, issued: make(chan struct{})}
+		of.open[p.Number] = tx
 	}
 	return tx
 }
 
-// outcome returns the tick of a part; 0 if none is issued.
+// outcome returns the tick of a transaction; 0 if none is issued.
 func (ts transactions) outcome(p Part) uint64 {
-	if tx := ts[p.Coordinator][p.Number]; tx != nil {
-		return tx.parts[p.Index]
+	if of := ts[p.Coordinator]; of != nil && of.open[p.Number] != nil {
+		return of.open[p.Number].tick
 	}
 	return 0
-}
-
-// issue gives the parts that have joined a tick.
-func (tx *transaction) issue(tick uint64) {
-	tx.tick = tick
-	for i := range tx.parts {
-		tx.parts[i] = tick
-	}
-	close(tx.issued)
 }
 
 // Join waits until all parts of a transaction have joined, and returns the tick of their batches. All holders of the
@@ -124,17 +129,10 @@ func (t *Ticks) Join(ctx context.Context, v *view.View, p Part) (tick uint64, er
 	return t.request(ctx, v, join, p)
 }
 
-// Outcome returns the tick of a part. If it returns 0, the tick is greater than each one that was issued before the
+// Outcome returns the tick of a transaction. If it returns 0, the tick is greater than each one that was issued before the
 // call.
 func (t *Ticks) Outcome(ctx context.Context, v *view.View, p Part) (tick uint64, err error) {
 	return t.request(ctx, v, outcome, p)
-}
-
-// Abandon issues the tick of a transaction, because a part does not join. If that one comes later, it gets a tick of its
-// own.
-func (t *Ticks) Abandon(ctx context.Context, v *view.View, p Part) error {
-	_, err := t.request(ctx, v, abandon, p)
-	return err
 }
 
 func (t *Ticks) request(ctx context.Context, v *view.View, what byte, p Part) (n uint64, err error) {
@@ -182,10 +180,13 @@ func (t *Ticks) transact(ctx context.Context, epoch uint64, what byte, p Part) (
 	if err != nil {
 		return 0, err
 	}
-	tx, n := t.issued.transact(epoch, what, p)
+	var tx *transaction
+	if err = p.Check(t.member.View()); err == nil {
+		tx, n = t.issued.transact(epoch, what, p)
+	}
 	leave()
 	if tx == nil {
-		return n, nil
+		return n, err
 	}
 	// 2. Wait for the other parts. The number of waits is bounded, because other messages must find a handler.
 	select {
@@ -217,28 +218,17 @@ func (i *issued) transact(epoch uint64, what byte, p Part) (wait *transaction, n
 		return nil, i.transactions.outcome(p)
 	}
 	tx := i.transactions.find(p)
-	if what == abandon {
-		if tx.tick == 0 {
-			i.last++
-			tx.issue(i.last)
-		}
-		return nil, tx.tick
-	}
-	// 1. A part joins. If the transaction was abandoned without it, readers may have had its tick while a holder lacked
-	// the part.
-	if _, joined := tx.parts[p.Index]; !joined {
-		if tx.parts[p.Index] = 0; tx.tick != 0 {
-			i.last++
-			tx.parts[p.Index] = i.last
-		}
-	}
-	// 2. The last one to join gets the tick for all.
-	if tx.tick == 0 && uint64(len(tx.parts)) >= p.Parts {
+	if tx == nil { // a late copy of a message: all parts are committed
 		i.last++
-		tx.issue(i.last)
+		return nil, i.last
+	}
+	if tx.joined[p.Index] = true; tx.tick == 0 && uint64(len(tx.joined)) >= p.Parts {
+		i.last++
+		tx.tick = i.last
+		close(tx.issued)
 	}
 	if tx.tick == 0 {
 		return tx, 0
 	}
-	return nil, tx.parts[p.Index]
+	return nil, tx.tick
 }

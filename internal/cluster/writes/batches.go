@@ -3,6 +3,7 @@
 package writes
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -49,7 +50,9 @@ type batch struct {
 	numbers   []uint64                    // all numbers that it had
 	missing   map[trie.MachineID]struct{} // holders that have not answered number
 	stored    bool                        // no holder is missing
+	durable   chan struct{}               // closed when it is stored for the first time
 	part      *ticks.Part                 // of a transaction, in the epoch of the era; nil if it is none
+	stopJoin  context.CancelFunc          // ends the wait for the tick of part
 	after     []*batch                    // batches of transactions with its triples: they get their ticks first
 	complete  bool                        // it is stored, and a tick is requested for it alone
 	tick      uint64                      // of the commit, in the epoch of the era
@@ -57,7 +60,7 @@ type batch struct {
 }
 
 func newBatch() *batch {
-	return &batch{began: time.Now(), committed: make(chan struct{})}
+	return &batch{began: time.Now(), durable: make(chan struct{}), committed: make(chan struct{})}
 }
 
 // follow lets b have a later tick than a batch with the same triple, if that one's depends on other sequencers. Parts
@@ -90,13 +93,13 @@ type handed struct {
 
 // track adds the operations of b to those in flight. idle is true if the view is.
 func (bs *batches) track(b *batch, idle bool) {
-	// 1. By token and by key. A claim has no triple.
+	// 1. By token and by key. Claims and records change no triple.
 	for i := range b.operations {
 		o := &b.operations[i]
 		if o.Token != (store.Token{}) {
 			bs.tokens[o.Token] = b
 		}
-		if o.Kind == store.OperationClaim {
+		if !o.Kind.Changes() && (!b.handed || o.Kind == store.OperationClaim) {
 			continue
 		}
 		s := bs.keys[string(o.Key)]

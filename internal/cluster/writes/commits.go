@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/ticks"
@@ -74,16 +76,25 @@ type completed struct {
 	requested time.Time   // first try of the request for a tick under way; zero if there is none
 }
 
-// complete notes that all holders have b. The caller holds mu.
+// complete records that all holders have b. The caller holds mu.
 func (fl *inFlight) complete(b *batch) {
 	if b.stored {
 		return
 	}
 	b.stored = true
+	select {
+	case <-b.durable:
+	default:
+		close(b.durable)
+	}
 	switch e := fl.era; {
 	case b.part != nil:
 		part := *b.part
-		fl.running.Go(func() { fl.commitPart(e, part, b) })
+		ctx, stop := context.WithCancel(e.ctx)
+		b.stopJoin = stop
+		fl.running.Go(func() { fl.commitPart(ctx, e, part, b) })
+	case b.hasRecords():
+		fl.running.Go(func() { fl.commitForwarded(e, b) })
 	case len(b.after) > 0:
 		after := b.after
 		fl.running.Go(func() { fl.commitAfter(e, b, after) })
@@ -99,13 +110,18 @@ func (fl *inFlight) requestCommit(b *batch) {
 	fl.era.completed.wake.Send()
 }
 
-// commitPart commits a batch when all parts of its transaction have joined. Without a batch the part joins all the
-// same, because it has changed nothing.
-func (fl *inFlight) commitPart(e *era, p ticks.Part, b *batch) {
-	tick, ok := fl.untilIssued(e, func(ctx context.Context) (uint64, error) { return fl.clock.Join(ctx, e.view, p) })
-	if ok && b != nil {
+// commitPart commits a batch when all parts of its transaction have joined.
+func (fl *inFlight) commitPart(ctx context.Context, e *era, p ticks.Part, b *batch) {
+	tick, ok := fl.untilIssued(ctx, func(ctx context.Context) (uint64, error) { return fl.clock.Join(ctx, e.view, p) })
+	if ok {
 		fl.commitAll(e, []*batch{b}, tick)
 	}
+}
+
+// joinUnchanged lets a part join which has changed nothing. It closes b.committed after that, or when the era ends.
+func (fl *inFlight) joinUnchanged(e *era, p ticks.Part, b *batch) {
+	fl.untilIssued(e.ctx, func(ctx context.Context) (uint64, error) { return fl.clock.Join(ctx, e.view, p) })
+	close(b.committed)
 }
 
 // commitAfter requests the commit of a batch when others are committed, because its operations on the same triples are
@@ -125,20 +141,35 @@ func (fl *inFlight) commitAfter(e *era, b *batch, after []*batch) {
 	}
 }
 
+// hasParts reports whether commitIssued may commit some batches.
+func (fl *inFlight) hasParts(batches []uint64) bool {
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	return len(fl.partsOf(batches)) > 0
+}
+
 // commitIssued commits those of some batches whose transactions have a tick by now. The others will have a tick that is
 // issued after the call.
 func (fl *inFlight) commitIssued(ctx context.Context, batches []uint64) error {
 	fl.mu.Lock()
 	e, parts := fl.era, fl.partsOf(batches)
 	fl.mu.Unlock()
+	var requests sync.WaitGroup
+	var failed atomic.Pointer[error]
 	for b, part := range parts {
-		tick, err := fl.clock.Outcome(ctx, e.view, part)
-		if err != nil {
-			return err
-		}
-		if tick != 0 {
-			fl.commitAll(e, []*batch{b}, tick)
-		}
+		requests.Go(func() {
+			tick, err := fl.clock.Outcome(ctx, e.view, part)
+			switch {
+			case err != nil:
+				failed.Store(&err)
+			case tick != 0:
+				fl.commitAll(e, []*batch{b}, tick)
+			}
+		})
+	}
+	requests.Wait()
+	if err := failed.Load(); err != nil {
+		return *err
 	}
 	return nil
 }
@@ -161,7 +192,7 @@ func (fl *inFlight) commitCompleted(e *era) {
 		if len(all) == 0 {
 			continue
 		}
-		tick, ok := fl.untilIssued(e, func(ctx context.Context) (uint64, error) { return fl.clock.Next(ctx, e.view) })
+		tick, ok := fl.untilIssued(e.ctx, func(ctx context.Context) (uint64, error) { return fl.clock.Next(ctx, e.view) })
 		if !ok {
 			return
 		}
@@ -172,17 +203,17 @@ func (fl *inFlight) commitCompleted(e *era) {
 	}
 }
 
-// untilIssued requests a tick until the oracle has answered. It returns false if the era ends first.
-func (fl *inFlight) untilIssued(e *era, request func(context.Context) (uint64, error)) (tick uint64, ok bool) {
+// untilIssued requests a tick until the oracle has answered. It returns false if ctx ends first.
+func (fl *inFlight) untilIssued(ctx context.Context, request func(context.Context) (uint64, error)) (tick uint64, ok bool) {
 	pause := backoff()
 	for {
-		ctx, cancel := context.WithTimeout(e.ctx, fl.options.Attempt)
-		tick, err := request(ctx)
+		limited, cancel := context.WithTimeout(ctx, fl.options.Attempt)
+		tick, err := request(limited)
 		cancel()
 		if err == nil {
 			return tick, true
 		}
-		if pause.Wait(e.ctx) != nil {
+		if pause.Wait(ctx) != nil {
 			return 0, false
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
@@ -75,11 +76,17 @@ type writing struct {
 	mu                 sync.Mutex
 	changed, unchanged int64
 	removed            int64 // of those changed, the deletes of a transaction
-	unknown, failed    error // the first of either kind
+	// unsure is set if an answer about a part was lost, so its operations may be done.
+	unsure atomic.Bool
+	// late is closed if a part is refused for too long. lateErr is why; it is set before.
+	late            chan struct{}
+	lateErr         error
+	lateOnce        sync.Once
+	unknown, failed error // the first of either kind
 }
 
 func (co *coordinator) newWriting(ctx context.Context, total int) *writing {
-	x := &writing{coordinator: co, ctx: ctx, key: store.RequestKeyOf(ctx), fence: fenceOf(ctx), total: total, places: make(chan struct{}, parallel)}
+	x := &writing{coordinator: co, ctx: ctx, key: store.RequestKeyOf(ctx), fence: fenceOf(ctx), total: total, places: make(chan struct{}, parallel), late: make(chan struct{})}
 	if v := co.member.View(); v != nil && x.key != nil && x.key.First {
 		x.first = v.Epoch
 	}
@@ -291,6 +298,9 @@ func (co *coordinator) watch(ctx context.Context, cancel context.CancelCauseFunc
 
 // fail records the first error of either kind.
 func (x *writing) fail(err error) {
+	if x.unsure.Load() && !errors.Is(err, store.ErrUnknown) {
+		err = fmt.Errorf("%w: %w", store.ErrUnknown, err)
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	switch {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/triple"
@@ -226,7 +227,9 @@ func (fl *inFlight) stamp(g *grouped) (free int64) {
 				}
 			}
 			// 3. It certainly changes nothing: the answer must wait for the batch it relies on.
-			if o.Annotation == nil && o.Kind != store.OperationClaim && f.live == adds && f.certain {
+			// Of several operations it is stamped in such a case, because all must be visible at one tick.
+			rests := f.pending == nil || f.pending == b || len(r.operations) == 1
+			if o.Annotation == nil && o.Kind != store.OperationClaim && f.live == adds && f.certain && rests {
 				if f.pending != nil {
 					r.await(f.pending)
 				}
@@ -267,10 +270,18 @@ func (fl *inFlight) stamp(g *grouped) (free int64) {
 	case len(b.operations) > 0:
 	case b.part != nil:
 		part := *b.part
-		fl.running.Go(func() { fl.commitPart(e, part, nil) })
+		b.stopJoin = func() {}
+		g.requests[0].await(b) // the coordinator finishes the transaction when all parts have joined
+		fl.running.Go(func() { fl.joinUnchanged(e, part, b) })
 		return free
 	default:
 		return free
+	}
+	if r := g.requests[0]; len(r.record) > 0 {
+		fl.era.sequence++
+		stamp := triple.Stamp{Epoch: g.view.Epoch, Sequence: fl.era.sequence}
+		o := replica.Operation{Kind: store.OperationRecord, Stamp: stamp, Key: b.operations[0].Key, Long: r.record}
+		b.operations, of = append(b.operations, o), append(of, of[0]) // b.size is without it, as that of the request
 	}
 	// 5. Send the batch.
 	fl.track(b, fl.era.view.Phase == recovery.Idle)

@@ -104,6 +104,9 @@ func (fl *inFlight) commit(b *batch) int64 {
 		e.committed = max(e.committed, b.operations[len(b.operations)-1].Stamp.Sequence)
 	}
 	b.missing = nil
+	if b.stopJoin != nil {
+		b.stopJoin()
+	}
 	close(b.committed)
 	fl.advanced.Send()
 	fl.stats.settled.Add(int64(len(b.operations)))

@@ -6,12 +6,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
+	"github.com/trefoildb/trefoil/internal/cluster/member"
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/ticks"
+	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
-	"github.com/trefoildb/trefoil/trie"
 )
 
 // partCalls are the parts of transactions that were submitted to this machine in an epoch, until their coordinators
@@ -19,7 +22,14 @@ import (
 type partCalls struct {
 	mu    sync.Mutex
 	epoch uint64
-	of    map[trie.MachineID]map[partNumber]*partCall // by coordinator
+	of    map[member.Process]*coordinatedParts
+}
+
+// coordinatedParts is the parts of a coordinator. It needs none of a transaction below finished; if one comes, it is a
+// late copy of a message.
+type coordinatedParts struct {
+	finished uint64
+	calls    map[partNumber]*partCall
 }
 
 // partNumber is a transaction of a coordinator, and the index of a part.
@@ -32,30 +42,29 @@ type partCall struct {
 	err    error
 }
 
-// begin returns the call of a part. It is new if the part was not submitted before, or was refused.
+// begin returns the call of a part of the adopted epoch. It is new if the part was not submitted before, or was refused.
 func (pc *partCalls) begin(epoch uint64, p *ticks.Part) (call *partCall, isNew bool, err error) {
 	pc.mu.Lock()
 	defer pc.mu.Unlock()
-	switch {
-	case epoch < pc.epoch:
-		return nil, false, peer.Refuse(peer.CodeEpoch, pc.epoch, "the part is of epoch %d", epoch)
-	case epoch > pc.epoch || pc.of == nil:
-		pc.epoch, pc.of = epoch, map[trie.MachineID]map[partNumber]*partCall{}
+	if epoch > pc.epoch || pc.of == nil {
+		pc.epoch, pc.of = epoch, map[member.Process]*coordinatedParts{}
 	}
-	calls := pc.of[p.Coordinator]
-	if calls == nil {
-		calls = map[partNumber]*partCall{}
-		pc.of[p.Coordinator] = calls
+	of := pc.of[p.Coordinator]
+	if of == nil {
+		of = &coordinatedParts{calls: map[partNumber]*partCall{}}
+		pc.of[p.Coordinator] = of
 	}
-	for n := range calls {
-		if n.transaction < p.Finished {
-			delete(calls, n)
-		}
+	if p.Finished > of.finished {
+		of.finished = p.Finished
+		maps.DeleteFunc(of.calls, func(n partNumber, _ *partCall) bool { return n.transaction < of.finished })
+	}
+	if epoch < pc.epoch || p.Number < of.finished {
+		return nil, false, peer.Refuse(peer.CodeEpoch, pc.epoch, "transaction %d of epoch %d is finished", p.Number, epoch)
 	}
 	n := partNumber{p.Number, p.Index}
-	if call = calls[n]; call == nil {
+	if call = of.calls[n]; call == nil {
 		call, isNew = &partCall{done: make(chan struct{})}, true
-		calls[n] = call
+		of.calls[n] = call
 	}
 	return call, isNew, nil
 }
@@ -64,8 +73,9 @@ func (pc *partCalls) begin(epoch uint64, p *ticks.Part) (call *partCall, isNew b
 func (pc *partCalls) end(call *partCall, p *ticks.Part, a answer, err error) {
 	pc.mu.Lock()
 	defer pc.mu.Unlock()
-	if n := (partNumber{p.Number, p.Index}); (a.outcome == diskFull || peer.IsDefinite(err)) && pc.of[p.Coordinator][n] == call {
-		delete(pc.of[p.Coordinator], n)
+	of, n := pc.of[p.Coordinator], partNumber{p.Number, p.Index}
+	if (a.outcome == diskFull || peer.IsDefinite(err)) && of != nil && of.calls[n] == call {
+		delete(of.calls, n)
 	}
 	call.answer, call.err = a, err
 	close(call.done)
@@ -73,10 +83,20 @@ func (pc *partCalls) end(call *partCall, p *ticks.Part, a answer, err error) {
 
 // submitPart is submit for a part of a transaction. If ctx ends, the part goes on, and may be submitted again.
 func (sq *sequencer) submitPart(ctx context.Context, s submission) (answer, error) {
+	// 1. The view must be that of the part, because a wrong epoch would drop the other parts.
+	v := sq.member.View()
+	if v == nil || v.Epoch != s.fence {
+		return answer{}, wrongEpoch(v)
+	}
+	err := s.part.Check(v)
+	if err != nil {
+		return answer{}, err
+	}
 	call, isNew, err := sq.parts.begin(s.fence, s.part)
 	if err != nil {
 		return answer{}, err
 	}
+	// 2. Stamp it, if no message before has, and wait.
 	if isNew {
 		started := sq.flight.start(func() {
 			a, err := sq.submit(context.WithoutCancel(ctx), s)
@@ -96,7 +116,7 @@ func (sq *sequencer) submitPart(ctx context.Context, s submission) (answer, erro
 
 // handlePart answers writes/part.
 func (sq *sequencer) handlePart(ctx context.Context, body []byte) ([]byte, error) {
-	finished, err := sq.beginWait(waitSubmit)
+	finished, err := sq.beginWait(waitPart)
 	if err != nil {
 		return nil, err
 	}
@@ -105,10 +125,24 @@ func (sq *sequencer) handlePart(ctx context.Context, body []byte) ([]byte, error
 	if err := peer.Decode(body, s.fields); err != nil {
 		return nil, malformed(err)
 	}
-	if from := coordinatorOf(ctx); s.fence == 0 || s.part.Coordinator != from.Machine {
-		return nil, malformed(errors.New("a part of a transaction of another machine, or without an epoch"))
+	// 1. Check what submit relies on.
+	if s.part != nil && s.part.Coordinator != coordinatorOf(ctx) {
+		return nil, malformed(errors.New("a part of a transaction of another machine"))
 	}
-	a, err := sq.submitPart(ctx, s)
+	if slices.ContainsFunc(s.operations, func(o replica.Operation) bool { return o.Kind > store.OperationDelete }) {
+		return nil, malformed(errors.New("a part of a transaction with other operations than adds and deletes"))
+	}
+	if len(s.record) > 0 {
+		if _, err := recorded(&replica.Operation{Long: s.record}); err != nil {
+			return nil, malformed(err)
+		}
+	}
+	// 2. Without a part it is the whole of a change.
+	submit := sq.submitPart
+	if s.part == nil {
+		submit = sq.settle
+	}
+	a, err := submit(ctx, s)
 	if err != nil {
 		return nil, err
 	}

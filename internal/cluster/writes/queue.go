@@ -29,6 +29,9 @@ type request struct {
 	// parts are stamped already, so a lack of room is no reason to refuse it.
 	part   *ticks.Part
 	forced bool
+	record []byte // see record.go; nil if there is none
+	// forwards is set if the operations are those of a record. They are stamped unless they are known, without a lease.
+	forwards bool
 	// known is true for each operation done before, by the answers of other machines in the view
 	// of route. It is nil if they were not queried.
 	known []bool
@@ -51,6 +54,9 @@ const (
 	taken
 	withdrawn
 )
+
+// isAlone reports whether the request must have a group of its own.
+func (r *request) isAlone() bool { return r.part != nil || r.forwards }
 
 func (r *request) finish(err error) {
 	r.err = err
@@ -114,7 +120,7 @@ func (q *queue) take() []*request {
 		n := 0
 		for _, r := range q.waiting {
 			full := bytes+r.size > groupBytes || count+len(r.operations) > groupOperations
-			if len(group) > 0 && (full || r.part != nil || group[0].part != nil) {
+			if len(group) > 0 && (full || r.isAlone() || group[0].isAlone()) {
 				break
 			}
 			n++

@@ -40,6 +40,8 @@ type run struct {
 	r       *rand.Rand // of the leader
 	options Options
 	facts   []triple.Triple
+	pairs   []pair
+	used    atomic.Int64 // pairs
 	view    *view.View
 	started time.Time
 
@@ -47,6 +49,23 @@ type run struct {
 
 	history sync.Mutex
 	seen    [][]porcupine.Operation // by triple
+}
+
+// pair is two triples that a transaction adds. It is used once.
+type pair struct {
+	triples []triple.Triple
+	began   bool
+	err     error // of the transaction
+}
+
+// newPairs returns pairs in different segments of a layout that was made for some triples.
+func newPairs(n int, sample []triple.Triple) (pairs []pair) {
+	for i := range n {
+		a, b := sample[i%len(sample)], sample[(i+1+i/len(sample))%len(sample)]
+		a.Object, b.Object = iri("pair%d", i), iri("pair%d", i)
+		pairs = append(pairs, pair{triples: []triple.Triple{a, b}})
+	}
+	return pairs
 }
 
 // what is a client's action on a triple: read, add, delete, or annotate it with a number; 0
@@ -132,7 +151,12 @@ func (x *run) client(ctx context.Context, id int, r *rand.Rand) {
 		i := r.IntN(len(x.facts))
 		tr := x.facts[i]
 		limited, cancel := context.WithTimeout(ctx, 2*time.Second)
-		switch n := r.IntN(8); {
+		switch n := r.IntN(9); {
+		case n == 8:
+			if n := int(x.used.Add(1)) - 1; n < len(x.pairs) {
+				_, err := x.anyone(r).writes.Transact(limited, nil, x.pairs[n].triples)
+				x.pairs[n].began, x.pairs[n].err = true, err
+			}
 		case n >= 6:
 			x.compare(limited, id, i, r)
 		case n < 3:
@@ -212,6 +236,33 @@ func (x *run) up() (ms []*machine) {
 	return ms
 }
 
+// checkPairs checks that each transaction was made or not, as its error says. It returns how many were made.
+func (x *run) checkPairs(t *testing.T, up []*machine) (whole int) {
+	for _, p := range x.pairs {
+		if !p.began {
+			continue
+		}
+		var live []bool
+		for _, tr := range p.triples {
+			s, err := x.reader(keyOf(triple.SPO, tr), x.view).readAll(ctx, triple.SPO, tr)
+			require.NoError(t, err)
+			checkSlots(t, x.view, up, tr, s.live)
+			live = append(live, s.live)
+		}
+		switch {
+		case live[0] != live[1]:
+			t.Errorf("%v: %v, after %v", p.triples, live, p.err)
+		case p.err == nil && !live[0]:
+			t.Errorf("%v: a transaction is lost", p.triples)
+		case p.err != nil && !errors.Is(p.err, store.ErrUnknown) && live[0]:
+			t.Errorf("%v: a transaction was made after %v", p.triples, p.err)
+		case live[0]:
+			whole++
+		}
+	}
+	return whole
+}
+
 // progress waits until clients have got on a bit, or are held up.
 func (x *run) progress() {
 	count := func() (n int) {
@@ -289,7 +340,11 @@ func (x *run) missing() (gone []trie.MachineID) {
 // walk fills the places of target which m must fill.
 func (x *run) walk(m *machine) {
 	r := x.view.Joint().Resolver()
-	for _, tr := range x.facts {
+	all := x.facts
+	for i := range x.pairs {
+		all = append(all[:len(all):len(all)], x.pairs[i].triples...)
+	}
+	for _, tr := range all {
 		require.NoError(x.t, r.Resolve(keyOf(triple.SPO, tr)))
 		rows := m.best(r)
 		for suffix, value := range rows {
@@ -371,7 +426,7 @@ func randomRun(t *testing.T, seed uint64) {
 		options: Options{RetryTimeout: time.Second, Heartbeat: 5 * time.Millisecond, Attempt: 100 * time.Millisecond},
 		facts:   facts(0, 12),
 	}
-	x.seen = make([][]porcupine.Operation, len(x.facts))
+	x.seen, x.pairs = make([][]porcupine.Operation, len(x.facts)), newPairs(60, x.facts)
 	ms := x.machines(3+x.r.IntN(3), x.options)
 	l := x.spread(ms, x.facts)
 	x.view = x.viewOf(2, recovery.Idle, ms, l, l)
@@ -437,7 +492,8 @@ func (x *run) check(t *testing.T) {
 			t.Logf("%v: not judged within 10 s: %d operations", tr, len(x.seen[i]))
 		}
 	}
-	t.Logf("%d operations of clients, epoch %d", reads, x.view.Epoch)
+	whole := x.checkPairs(t, up)
+	t.Logf("%d operations of clients, %d transactions, epoch %d", reads, whole, x.view.Epoch)
 	for _, m := range up {
 		m.emptied(t)
 		if s := m.writes.Stats(); s.InFlight != 0 || len(m.writes.keys) != 0 {

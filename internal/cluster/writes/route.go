@@ -8,6 +8,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/replica"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 )
@@ -103,21 +104,33 @@ func holdersOf(slots []recovery.Place) (h holders) {
 	return h
 }
 
-// split returns the operations of each machine; operation i goes to sets[of[i]]. If a machine
-// gets all operations, its slice shares their memory.
+// split returns the operations of each machine; operation i goes to sets[of[i]], and a record to all machines. If a
+// machine gets all operations, its slice shares their memory.
 func split(operations []replica.Operation, sets []holders, of []uint32) map[trie.MachineID][]replica.Operation {
 	// 1. Count the operations of each machine.
-	counts := make([]int, len(sets))
-	for _, at := range of {
-		counts[at]++
-	}
+	counts, records := make([]int, len(sets)), 0
 	total := map[trie.MachineID]int{}
+	for i, at := range of {
+		if operations[i].Kind != store.OperationRecord {
+			counts[at]++
+			continue
+		}
+		records++
+		for _, m := range sets[at] { // a batch may have nothing else
+			if m != 0 {
+				total[m] += 0
+			}
+		}
+	}
 	for at, n := range counts {
 		for _, m := range sets[at] {
 			if m != 0 && n > 0 {
 				total[m] += n
 			}
 		}
+	}
+	for m := range total {
+		total[m] += records
 	}
 	// 2. Copy them for each machine if it does not get all.
 	parts := make(map[trie.MachineID][]replica.Operation, len(total))
@@ -129,6 +142,14 @@ func split(operations []replica.Operation, sets []holders, of []uint32) map[trie
 		}
 	}
 	for i, at := range of {
+		if operations[i].Kind == store.OperationRecord {
+			for m := range parts {
+				if total[m] < len(operations) {
+					parts[m] = append(parts[m], operations[i])
+				}
+			}
+			continue
+		}
 		for _, m := range sets[at] {
 			if m != 0 && total[m] < len(operations) {
 				parts[m] = append(parts[m], operations[i])

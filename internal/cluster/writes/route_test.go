@@ -3,6 +3,7 @@
 package writes
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/cluster/view"
@@ -44,5 +45,31 @@ func TestRouteWithMostHolders(t *testing.T) {
 	}
 	if len(holders) != maxHolders || holders[0] {
 		t.Errorf("%d holders, want %d: %v", len(holders), maxHolders, r.sets[0])
+	}
+}
+
+// A record goes to all machines of a batch, and to those of its own triple if the batch has nothing else.
+func TestSplitSendsRecordsToAll(t *testing.T) {
+	add, record := replica.Operation{Kind: store.OperationAdd}, replica.Operation{Kind: store.OperationRecord}
+	sets := []holders{{1, 2}, {2, 3}}
+	for _, test := range []struct {
+		operations []replica.Operation
+		of         []uint32
+		want       map[trie.MachineID]int
+	}{
+		{[]replica.Operation{add, add, record}, []uint32{0, 1, 0}, map[trie.MachineID]int{1: 2, 2: 3, 3: 2}},
+		{[]replica.Operation{record}, []uint32{1}, map[trie.MachineID]int{2: 1, 3: 1}},
+		{[]replica.Operation{add, record}, []uint32{0, 1}, map[trie.MachineID]int{1: 2, 2: 2, 3: 1}},
+	} {
+		got := map[trie.MachineID]int{}
+		for m, operations := range split(test.operations, sets, test.of) {
+			got[m] = len(operations)
+			if operations[len(operations)-1].Kind != store.OperationRecord {
+				t.Errorf("machine %d has no record", m)
+			}
+		}
+		if !maps.Equal(got, test.want) {
+			t.Errorf("%v, want %v", got, test.want)
+		}
 	}
 }

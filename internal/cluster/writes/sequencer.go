@@ -37,7 +37,8 @@ type submission struct {
 	first      uint64 // the epoch of the client's first try; 0 if this may be a retry
 	fence      uint64 // the epoch in which the operations must be stamped; 0 for any
 	part       *ticks.Part
-	forced     bool // see request
+	forced     bool   // see request
+	record     []byte // see record.go; nil if there is none
 }
 
 // submit stamps operations on this machine and waits until they are committed, together with
@@ -62,7 +63,7 @@ func (sq *sequencer) submit(ctx context.Context, s submission) (_ answer, err er
 	if err != nil {
 		return answer{}, malformed(err)
 	}
-	r := &request{operations: operations, size: sizeOf(operations), origin: tracing.OriginOf(ctx), route: route, coordinator: coordinatorOf(ctx), fence: s.fence, part: s.part, forced: s.forced, done: make(chan struct{})}
+	r := &request{operations: operations, size: sizeOf(operations), origin: tracing.OriginOf(ctx), route: route, coordinator: coordinatorOf(ctx), fence: s.fence, part: s.part, forced: s.forced, record: s.record, done: make(chan struct{})}
 	if err := sq.confirm(ctx, route); err != nil {
 		return answer{}, err
 	}
@@ -174,7 +175,8 @@ func (sq *sequencer) stampGroup(group []*request) {
 		return
 	}
 	defer leave()
-	if err := sq.member.Lease(); err != nil {
+	forwards := group[0].forwards
+	if err := sq.member.Lease(); err != nil && !forwards {
 		sq.refuseAll(group, noLease(v, err))
 		return
 	}
@@ -190,6 +192,10 @@ func (sq *sequencer) stampGroup(group []*request) {
 		return err != nil || r.full != 0
 	})
 	if len(group) == 0 {
+		return
+	}
+	if forwards {
+		sq.stampForwarded(&grouped{view: v, requests: group})
 		return
 	}
 	// 2. Look up the triples, and the tokens of retries.

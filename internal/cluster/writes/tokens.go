@@ -124,6 +124,24 @@ func (tl *tokenLookup) doneBefore(ctx context.Context, v *view.View, operations 
 	return known, err
 }
 
+// stampedBefore returns true for each operation that another member has, in flight or not. All members must answer.
+func (tl *tokenLookup) stampedBefore(ctx context.Context, v *view.View, operations []replica.Operation) (known []bool, err error) {
+	tokens := make([]store.Token, len(operations))
+	for i := range operations {
+		tokens[i] = operations[i].Token
+	}
+	known = make([]bool, len(operations))
+	tl.requestStates(ctx, v, tokens, func(m trie.MachineID, found []tokenState, failed error) {
+		if failed != nil {
+			err = peer.Refuse(peer.CodeUnavailable, v.Epoch, "machine %s does not report what it has of a transaction: %v", m, failed)
+		}
+		for i, f := range found {
+			known[i] = known[i] || f != tokenUnknown
+		}
+	})
+	return known, err
+}
+
 // requestState queries one member, and checks its answer.
 func (tl *tokenLookup) requestState(ctx context.Context, m trie.MachineID, body []byte, count int) ([]tokenState, error) {
 	ctx, cancel := context.WithTimeout(ctx, tl.options.Attempt)

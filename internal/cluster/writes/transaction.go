@@ -5,11 +5,14 @@ package writes
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/ticks"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/notify"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/trie"
@@ -21,8 +24,11 @@ const MaxTransaction = 8 << 20
 
 // Limits of the transactions of one coordinator at a time. Their parts do not wait for memory of the sequencers.
 const (
-	maxTransactions      = 32
-	maxTransactionsBytes = 2 * MaxTransaction
+	maxTransactionBytes = 64 << 20
+	// maxTransactionParts bounds the parts of all coordinators that wait at a sequencer, if each uses its share.
+	maxTransactionParts = 256
+	// maxUnfinished bounds what sequencers and the oracle remember of a coordinator's transactions.
+	maxUnfinished = 4096
 )
 
 // Counts is the triples of a transaction: those that it changed, the deletes among them, and those that were as
@@ -33,8 +39,8 @@ type Counts struct{ Changed, Removed, Unchanged int64 }
 // all places of all triples have the operations durably. If the triples have several sequencers, their batches are
 // committed at one tick, so a reader with a tick sees all of them or none.
 //
-// These are not one transaction: changes of more than MaxTransaction, and what is left of one if the view changes, or if
-// a sequencer refuses its part for Options.RetryTimeout.
+// If the view changes meanwhile, readers may see a part of it, until all of it is there. Changes of more than
+// MaxTransaction are several transactions.
 //
 // If it fails, the counts are of the finished triples. After [store.ErrUnknown] each of the others may be done, or be
 // done later. After [store.ErrUnavailable] and [store.ErrDiskFull] none of the others is done. Operations are only sent
@@ -50,7 +56,7 @@ func (co *coordinator) Transact(ctx context.Context, deletes, adds []triple.Trip
 	}
 	x := co.newWriting(ctx, len(deletes)+len(adds))
 	if operations := x.operations(deletes, adds); operations != nil {
-		x.transact(operations)
+		x.transact(ctx, operations)
 	} else {
 		x.run(store.OperationDelete, deletes)
 		x.running.Wait() // the adds come after all deletes
@@ -82,10 +88,10 @@ func (x *writing) operations(deletes, adds []triple.Triple) []replica.Operation 
 }
 
 // transact submits operations until they are committed or have failed.
-func (x *writing) transact(operations []replica.Operation) {
+func (x *writing) transact(ctx context.Context, operations []replica.Operation) {
 	co := x.coordinator
 	tries := newRetries(co.common)
-	for len(operations) > 0 {
+	for {
 		// 1. Group the operations under the view of this try. One sequencer makes one batch of them.
 		v := co.member.View()
 		if err := x.checkFence(v); err != nil {
@@ -96,15 +102,15 @@ func (x *writing) transact(operations []replica.Operation) {
 		switch {
 		case err != nil:
 		case len(parts) == 1:
-			operations, err = x.submitAlone(v, parts[0])
+			err = x.submitAlone(ctx, v, parts[0])
 		default:
-			operations, err = x.submitParts(v, parts)
+			x.submitParts(ctx, v, parts)
 		}
-		if err == nil || x.result() != nil {
+		if err == nil {
 			return
 		}
-		// 2. What is left was refused. Wait for a newer view or a moment.
-		if err := tries.wait(x.ctx, err); err != nil {
+		// 2. They were refused. Wait for a newer view or a moment.
+		if err := tries.wait(ctx, err); err != nil {
 			x.fail(err)
 			return
 		}
@@ -137,9 +143,19 @@ func bySequencer(v *view.View, operations []replica.Operation) (parts []*chunk, 
 	return parts, nil
 }
 
-// submitAlone submits operations of one sequencer. It returns them if they were refused.
-func (x *writing) submitAlone(v *view.View, c *chunk) (left []replica.Operation, err error) {
-	a, err := x.coordinator.submitTo(x.ctx, v, c, x.first, x.fence)
+// submitAlone submits operations of one sequencer. It returns an error if they were refused.
+func (x *writing) submitAlone(ctx context.Context, v *view.View, c *chunk) (refused error) {
+	var err error
+	var a answer
+	kind := c.operations[0].Kind
+	if slices.ContainsFunc(c.operations, func(o replica.Operation) bool { return o.Kind != kind }) {
+		a, err = x.coordinator.submitPartTo(ctx, v, c.machine, submission{operations: c.operations, first: x.first, fence: x.fence})
+	} else {
+		a, err = x.coordinator.submitTo(ctx, v, c, x.first, x.fence)
+		if kind == store.OperationDelete {
+			a.removed = a.changed
+		}
+	}
 	switch {
 	case err == nil && a.outcome == diskFull:
 		x.fail(errFull(v, a.full))
@@ -148,9 +164,9 @@ func (x *writing) submitAlone(v *view.View, c *chunk) (left []replica.Operation,
 	case !peer.IsDefinite(err):
 		x.fail(fmt.Errorf("%w: %w", store.ErrUnknown, err))
 	default:
-		return c.operations, err
+		return err
 	}
-	return nil, nil
+	return nil
 }
 
 // count adds the counts of an answer.
@@ -162,190 +178,282 @@ func (x *writing) count(a answer) {
 	x.removed += a.removed
 }
 
-// submitParts submits the parts of a transaction, and waits until they are committed or have failed. It returns the
-// operations of parts that were refused because the view has changed.
-func (x *writing) submitParts(v *view.View, parts []*chunk) (left []replica.Operation, err error) {
+// submitParts submits the parts of a transaction, and waits until all is committed or has failed, or ctx ends. It goes on
+// after that, because some may be stamped.
+func (x *writing) submitParts(ctx context.Context, v *view.View, parts []*chunk) {
 	co := x.coordinator
 	// 1. The disks must have room for all parts, because a part that is stamped cannot be taken back.
-	size := int64(0)
+	size, total := int64(0), 0
 	for _, c := range parts {
-		size += c.size
+		size, total = size+sizeOf(c.operations), total+len(c.operations)
 		r, err := newRoute(v, co.self.Machine, c.operations)
 		if err != nil {
-			return nil, malformed(err)
+			x.fail(malformed(err))
+			return
 		}
 		if full := co.sequencer.lacksRoom(&request{operations: c.operations, route: r}); full != 0 {
 			x.fail(errFull(v, full))
-			return nil, nil
+			return
 		}
 	}
-	// 2. Submit them all, also if the client goes away.
-	if err := co.transactions.take(x.ctx, size); err != nil {
+	give, err := co.transactions.take(ctx, size, len(v.Members))
+	if err != nil {
 		x.fail(fmt.Errorf("%w: %w", store.ErrUnavailable, err))
-		return nil, nil
+		return
 	}
+	// 2. Submit them. If the view changes, submit what is left in the next one.
 	done := make(chan struct{})
 	started := co.sequencer.flight.start(func() {
 		defer close(done)
-		defer co.transactions.give(size)
-		left, err = x.runParts(context.WithoutCancel(x.ctx), v, parts)
+		ctx := context.WithoutCancel(ctx)
+		t := &transaction{writing: x, view: v, refused: make([]bool, len(parts)), ended: make(chan struct{})}
+		left := t.run(ctx, parts)
+		give()
+		if len(left) == 0 || t.isEnded() {
+			return
+		}
+		if len(left) < total {
+			x.unsure.Store(true) // others complete it, if this machine does not
+		}
+		if co.ctx.Err() != nil {
+			x.fail(store.ErrClosed)
+			return
+		}
+		x.transact(ctx, left)
 	})
 	if !started {
-		co.transactions.give(size)
+		give()
 		x.fail(store.ErrClosed)
-		return nil, nil
+		return
 	}
 	select {
 	case <-done:
-		return left, err
-	case <-x.ctx.Done():
-		x.fail(fmt.Errorf("%w: %w", store.ErrUnknown, context.Cause(x.ctx)))
-		return nil, nil
+	case <-x.late:
+		x.fail(fmt.Errorf("%w: a part of the change is refused: %w", store.ErrUnknown, x.lateErr))
+	case <-ctx.Done():
+		x.fail(fmt.Errorf("%w: %w", store.ErrUnknown, context.Cause(ctx)))
 	}
 }
 
-// runParts is submitParts to its end.
-func (x *writing) runParts(ctx context.Context, v *view.View, parts []*chunk) (left []replica.Operation, err error) {
-	co := x.coordinator
-	number, finished := co.transactions.begin(v.Epoch)
+// transaction is a change whose parts are submitted in one view. They are stamped all or none, unless the view changes:
+// if a part is refused, it is submitted again, because others may be stamped. If all are refused for
+// Options.RetryTimeout, they are given up.
+type transaction struct {
+	*writing
+	view *view.View
+
+	state   sync.Mutex
+	refused []bool        // parts that are certainly not stamped, and were refused for Options.RetryTimeout
+	ended   chan struct{} // closed if all parts are given up, because all are refused
+}
+
+// run submits the parts until all are committed, or the view changes. It returns the operations of the other ones.
+func (t *transaction) run(ctx context.Context, parts []*chunk) (left []replica.Operation) {
+	co := t.coordinator
+	number, finished := co.transactions.begin(co.ctx)
+	defer co.transactions.end(number)
+	t.identify(t.view, parts)
+	record := newRecord(parts)
 	var mu sync.Mutex
 	var running sync.WaitGroup
-	abandoned := false
 	for i, c := range parts {
-		p := ticks.Part{Coordinator: co.self.Machine, Number: number, Finished: finished, Index: uint64(i), Parts: uint64(len(parts))}
 		running.Go(func() {
-			refused, ended := x.submitPart(ctx, v, c, p)
-			mu.Lock()
-			defer mu.Unlock()
-			if abandoned = abandoned || !ended; refused != nil {
-				left, err = append(left, c.operations...), refused
+			refused := t.submitPart(ctx, c.machine, submission{
+				operations: c.operations, first: t.first, fence: t.view.Epoch, record: record,
+				part: &ticks.Part{Coordinator: co.self, Number: number, Finished: finished, Index: uint64(i), Parts: uint64(len(parts))},
+			})
+			if refused != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				left = append(left, c.operations...)
 			}
 		})
 	}
 	running.Wait()
-	co.transactions.end(number, abandoned)
-	return left, err
+	return left
 }
 
-// submitPart submits a part until it is committed, or the view has changed. If it is refused for too long, the
-// transaction is abandoned, and ended is false. If the part was refused because the view has changed, it returns why.
-func (x *writing) submitPart(ctx context.Context, v *view.View, c *chunk, p ticks.Part) (refused error, ended bool) {
-	co := x.coordinator
-	s := submission{operations: c.operations, first: x.first, fence: v.Epoch, part: &p}
+// submitPart submits a part until it is committed. It returns an error if the view has changed before, this machine
+// shuts down, or all parts were refused.
+func (t *transaction) submitPart(ctx context.Context, to trie.MachineID, s submission) (refused error) {
+	co, began := t.coordinator, time.Now()
 	unsure := false // an answer was lost, so the part may be stamped
-	tries := newRetries(co.common)
-	for {
+	for pause := backoff(); ; {
 		// 1. A part may be submitted again: it is stamped once.
-		a, err := co.submitPartTo(ctx, v, c.machine, int(c.size), s)
+		if !t.begin(int(s.part.Index)) {
+			return refused
+		}
+		a, err := co.submitPartTo(ctx, t.view, to, s)
 		switch {
 		case err == nil && a.outcome == diskFull:
-			s.forced = true // because other parts may be stamped, see the invariants of room.go
+			s.forced = true // because other parts may be stamped, see memoryLimit
 			continue
 		case err == nil:
-			x.count(a)
-			return nil, true
+			t.count(a)
+			return nil
 		}
-		unsure = unsure || !peer.IsDefinite(err)
-		// 2. In another view it is no part of the transaction any more.
-		failed := tries.wait(ctx, err)
-		if failed == nil && co.member.View() == v {
-			continue
+		// 2. In another view it is no part of the transaction any more. The operations have tokens, so they may be
+		// submitted again.
+		if refused, unsure = err, unsure || !peer.IsDefinite(err); unsure {
+			t.unsure.Store(true)
 		}
-		if failed == nil && !unsure {
-			return err, true
+		if co.member.View() != t.view {
+			return refused
 		}
-		if unsure {
-			failed = fmt.Errorf("%w: %w", store.ErrUnknown, err)
+		if time.Since(began) >= co.options.RetryTimeout {
+			if unsure {
+				t.isLate(err)
+			} else {
+				t.refuse(int(s.part.Index), err)
+			}
 		}
-		x.fail(failed)
-		if co.member.View() != v {
-			return nil, true
+		limited, cancel := context.WithTimeout(co.ctx, pause.Next())
+		_ = co.member.Newer(limited, t.view) // its error is that of the next try
+		cancel()
+		if co.ctx.Err() != nil {
+			return store.ErrClosed
 		}
-		co.abandon(ctx, v, p)
-		return nil, false
 	}
 }
 
-// submitPartTo submits a part to its sequencer. It stops waiting when the machine is excluded.
-func (co *coordinator) submitPartTo(ctx context.Context, v *view.View, m trie.MachineID, size int, s submission) (a answer, err error) {
-	if m == co.self.Machine {
+// begin records that a part is submitted. It returns false if the parts are given up.
+func (t *transaction) begin(part int) bool {
+	t.state.Lock()
+	defer t.state.Unlock()
+	t.refused[part] = false
+	return !t.isEnded()
+}
+
+func (t *transaction) isEnded() bool {
+	select {
+	case <-t.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// giveUpTime is how long a part that was refused for too long waits for the others, which may be refused, too. It is
+// longer than a pause between two tries.
+const giveUpTime = time.Second
+
+// refuse records that a part is refused for too long. It is certainly not stamped. If the others are not, either, all are
+// given up. Otherwise the client need not wait any more.
+func (t *transaction) refuse(part int, err error) {
+	t.state.Lock()
+	t.refused[part] = true
+	if !slices.Contains(t.refused, false) && !t.isEnded() {
+		t.fail(fmt.Errorf("%w: %w", store.ErrUnavailable, err))
+		close(t.ended)
+	}
+	t.state.Unlock()
+	limit := time.NewTimer(giveUpTime)
+	defer limit.Stop()
+	select {
+	case <-t.ended:
+	case <-t.coordinator.ctx.Done():
+	case <-limit.C:
+		t.isLate(err)
+	}
+}
+
+// isLate ends the wait of the client. err is why a part is not stamped.
+func (x *writing) isLate(err error) {
+	x.lateOnce.Do(func() {
+		x.lateErr = err
+		close(x.late)
+	})
+}
+
+// identify gives the operations of a transaction tokens, if they have none.
+func (x *writing) identify(v *view.View, parts []*chunk) {
+	var key *store.RequestKey
+	for _, c := range parts {
+		for i := range c.operations {
+			if o := &c.operations[i]; o.Token == (store.Token{}) {
+				if key == nil {
+					key, x.first = store.RandomKey(), v.Epoch
+				}
+				o.Token = key.Token(o.Kind, o.Key)
+			}
+		}
+	}
+}
+
+// submitPartTo submits a part, or all of a transaction, to its sequencer. It stops waiting when the machine is excluded.
+func (co *coordinator) submitPartTo(ctx context.Context, v *view.View, m trie.MachineID, s submission) (a answer, err error) {
+	switch {
+	case m != co.self.Machine:
+	case s.part == nil:
+		return co.sequencer.settle(ctx, s)
+	default:
 		return co.sequencer.submitPart(ctx, s)
 	}
-	body, err := co.callSequencer(ctx, v, m, MethodPart, peer.Encode(size, s.fields))
+	body, err := co.callSequencer(ctx, v, m, MethodPart, peer.Encode(int(sizeOf(s.operations))+len(s.record), s.fields))
 	if err == nil {
 		err = peer.Decode(body, a.partFields)
 	}
 	return a, err
 }
 
-// abandon lets the other parts of a transaction be committed, as long as the view is adopted.
-func (co *coordinator) abandon(ctx context.Context, v *view.View, p ticks.Part) {
-	pause := backoff()
-	for co.member.View() == v {
-		limited, cancel := context.WithTimeout(ctx, co.options.Attempt)
-		err := co.sequencer.flight.clock.Abandon(limited, v, p)
-		cancel()
-		if err == nil || pause.Wait(co.ctx) != nil {
-			return
-		}
-	}
-}
-
 // transactions numbers and bounds the transactions of this machine.
 type transactions struct {
 	memory memoryLimit
-	slots  chan struct{} // a token for each that runs
+	parts  memoryLimit // each transaction takes one for each member
 
-	mu   sync.Mutex
-	last uint64
-	open map[uint64]uint64 // by number, the epoch of each that runs or was abandoned, in the newest epoch
+	mu    sync.Mutex
+	last  uint64
+	open  map[uint64]bool // numbers of running transactions
+	ended notify.Broadcast
 }
 
 func (ts *transactions) init() {
-	ts.memory.limit, ts.slots, ts.open = maxTransactionsBytes, make(chan struct{}, maxTransactions), map[uint64]uint64{}
+	ts.memory.limit, ts.parts.limit, ts.open = maxTransactionBytes, maxTransactionParts, map[uint64]bool{}
 }
 
 // take waits for room for a transaction.
-func (ts *transactions) take(ctx context.Context, size int64) error {
-	select {
-	case ts.slots <- struct{}{}:
-	case <-ctx.Done():
-		return context.Cause(ctx)
+func (ts *transactions) take(ctx context.Context, size int64, members int) (give func(), err error) {
+	if err := ts.parts.take(ctx, int64(members)); err != nil {
+		return nil, err
 	}
-	err := ts.memory.take(ctx, size)
-	if err != nil {
-		<-ts.slots
+	if err := ts.memory.take(ctx, size); err != nil {
+		ts.parts.give(int64(members))
+		return nil, err
 	}
-	return err
+	return func() {
+		ts.memory.give(size)
+		ts.parts.give(int64(members))
+	}, nil
 }
 
-func (ts *transactions) give(size int64) {
-	ts.memory.give(size)
-	<-ts.slots
-}
-
-// begin returns the number of a transaction of an epoch, and the number before which all are finished.
-func (ts *transactions) begin(epoch uint64) (number, finished uint64) {
-	ts.mu.Lock()
-	defer ts.mu.Unlock()
-	ts.last++
-	number, finished = ts.last, ts.last
-	ts.open[number] = epoch
-	for n, of := range ts.open {
-		if of < epoch {
-			delete(ts.open, n) // nobody knows it any more
-		} else {
+// begin returns the number of a transaction, and the number before which all are finished. It waits while an old one
+// is not finished, unless closing ends.
+func (ts *transactions) begin(closing context.Context) (number, finished uint64) {
+	for {
+		ts.mu.Lock()
+		finished = ts.last + 1
+		for n := range ts.open {
 			finished = min(finished, n)
 		}
+		if ts.last-finished < maxUnfinished || finished > ts.last || closing.Err() != nil {
+			ts.last++
+			ts.open[ts.last] = true
+			number = ts.last
+			ts.mu.Unlock()
+			return number, finished
+		}
+		ended := ts.ended.Next()
+		ts.mu.Unlock()
+		select {
+		case <-ended:
+		case <-closing.Done():
+		}
 	}
-	return number, finished
 }
 
-// end ends a transaction. Parts of one that was abandoned may still come.
-func (ts *transactions) end(number uint64, abandoned bool) {
+func (ts *transactions) end(number uint64) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	if !abandoned {
-		delete(ts.open, number)
-	}
+	delete(ts.open, number)
+	ts.ended.Send()
 }

@@ -164,8 +164,8 @@ func (w *waiter) record(s member.Process, batches, open []uint64, ticks replica.
 // learnLocal is learnFrom for batches of this machine.
 func (w *waiter) learnLocal(ctx context.Context, batches []uint64, need need) (open []uint64, err error) {
 	await := batches
-	if need == needTicks {
-		if err := w.flight.commitIssued(ctx, batches); err != nil {
+	if need != needCommit {
+		if err := w.flight.commitIssued(ctx, batches); err != nil && need == needTicks {
 			return nil, err
 		}
 	}
@@ -191,19 +191,20 @@ func (w *waiter) handleCommitted(ctx context.Context, body []byte) ([]byte, erro
 	if incarnation != w.self.Incarnation {
 		return nil, peer.Refuse(peer.CodeStranger, 0, "machine %s runs in incarnation %d, not %d", w.self.Machine, w.self.Incarnation, incarnation)
 	}
-	if need == needTicks {
-		if err := w.flight.commitIssued(ctx, batches); err != nil {
-			return nil, err
-		}
-	}
 	// 1. Wait for those that matter. The number of waits is bounded, because readers of committed rows must not queue
 	// behind readers of others.
-	if await := w.flight.relevant(batches, need); len(await) > 0 {
+	parts := need != needCommit && w.flight.hasParts(batches)
+	if await := w.flight.relevant(batches, need); parts || len(await) > 0 {
 		finished, err := w.beginWait(waitCommitted)
 		if err != nil {
 			return nil, err
 		}
 		defer finished()
+		if parts {
+			if err := w.flight.commitIssued(ctx, batches); err != nil && need == needTicks {
+				return nil, err
+			}
+		}
 		waiting, cancel := context.WithTimeoutCause(ctx, answerWait, errNotYet)
 		defer cancel()
 		switch err := w.flight.await(waiting, await); {

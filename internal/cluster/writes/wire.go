@@ -40,7 +40,10 @@ import (
 //	tokens       epoch, count, then each token -> for each a remembrance byte
 //	reconciled   epoch -> nothing
 //	part         epoch as of submit, epoch in which it must be stamped, bool forced, part of a transaction (package
-//	             ticks), operations -> outcome, changed, unchanged, machine whose disk is full, number of those changed that are deletes
+//	             ticks) or zeros if one sequencer has all of it, record or nothing, operations -> the answer of submit, number of those changed
+//	             that are deletes
+//	forward      epoch, operations -> nothing
+//	record       unix ms, operations
 
 // outcome is the result of a submission or a delivery if it was not refused.
 type outcome byte
@@ -323,10 +326,14 @@ func (a *answer) partFields(c *peer.Coder) {
 func (s *submission) fields(c *peer.Coder) {
 	c.Uvarint(&s.first, &s.fence)
 	c.Bool(&s.forced)
-	if c.Reading() {
-		s.part = new(ticks.Part)
+	var part ticks.Part
+	if s.part != nil {
+		part = *s.part
 	}
-	s.part.Code(c)
+	if part.Code(c); c.Reading() && part != (ticks.Part{}) {
+		s.part = &part
+	}
+	c.Bytes(&s.record)
 	codeOperations(c, &s.operations, false)
 }
 

@@ -224,6 +224,7 @@ func TestCoordinatorBehindAndAhead(t *testing.T) {
 // If nobody takes an operation, the coordinator returns in time, with an error: nothing was done.
 func TestUnavailable(t *testing.T) {
 	w, ms := idle(t, 3, Options{RetryTimeout: 30 * time.Millisecond}, facts(0, 30))
+	ms[0].SetLease(errNoLease) // it takes none itself
 	w.setFate(func(_, _ trie.MachineID, method string) fate {
 		if method == MethodSubmit || method == MethodPart {
 			return unsent

@@ -89,10 +89,11 @@ const (
 	waitSubmit = iota
 	waitCommitted
 	waitHandover
+	waitPart
 	waits
 )
 
-var waitLimits = [waits]int{128, 128, 32}
+var waitLimits = [waits]int{128, 128, 32, maxTransactionParts}
 
 // New returns the writes of a member. The incarnation of self must be new, because batches are
 // numbered from 1. The caller must close the result.
@@ -155,6 +156,7 @@ const (
 	methodConfirm    = "writes/confirm"
 	methodFenced     = "writes/fenced"
 	MethodPart       = "writes/part"
+	methodForward    = "writes/forward"
 )
 
 // Register adds the methods of this package to s.
@@ -195,6 +197,7 @@ func (w *Writes) handlers() map[string]func(context.Context, []byte) ([]byte, er
 		methodConfirm:    w.sequencer.handleConfirm,
 		methodFenced:     w.sequencer.handleFenced,
 		MethodPart:       w.sequencer.handlePart,
+		methodForward:    w.sequencer.handleForward,
 
 		ticks.MethodTransaction: w.Ticks.HandleTransaction,
 	}

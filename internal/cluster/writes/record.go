@@ -1,0 +1,188 @@
+// Records: a transaction is completed although its coordinator or a sequencer is lost.
+
+package writes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/replica"
+	"github.com/trefoildb/trefoil/internal/store"
+)
+
+// A part of a transaction carries a record: all operations of the transaction. It is an operation of the part's
+// batch, which changes nothing, and goes to all holders of the batch. Each operation has a token.
+//
+// If the view changes before a part is committed, another part may be missing: its coordinator died before it sent it,
+// or its sequencer before any holder had it. So the sequencer of the part, or the one that takes it over, forwards the
+// operations of the record to the sequencers of the new view. These stamp what no member has by its token, and answer
+// when all holders have it. Then the part is committed, and its record is needed no more.
+//
+// The operations that are in flight anywhere count as there, because their own sequencers complete them. So no two
+// parts wait for each other. Nothing of it needs a lease.
+
+// maxRecord is the most bytes of a record. The parts of a larger transaction have none, so a part may be missing for
+// good if a machine is lost while they are sent.
+const maxRecord = 16 << 10
+
+// maxRecordAge is less than [store.TokenTime]. The tokens of an older record may be forgotten.
+const maxRecordAge = store.TokenTime / 2
+
+func codeRecord(began *uint64, operations *[]replica.Operation) func(*peer.Coder) {
+	return func(c *peer.Coder) {
+		c.Uvarint(began)
+		codeOperations(c, operations, false)
+	}
+}
+
+// newRecord returns the record of a transaction that begins now; nil if it is too large.
+func newRecord(parts []*chunk) []byte {
+	var all []replica.Operation
+	size := 0
+	for _, c := range parts {
+		if size += int(c.size); size > maxRecord {
+			return nil
+		}
+		all = append(all, c.operations...)
+	}
+	began := uint64(time.Now().UnixMilli())
+	return peer.Encode(size, codeRecord(&began, &all))
+}
+
+func isRecord(o replica.Operation) bool { return o.Kind == store.OperationRecord }
+
+// hasRecords reports whether the operations of a batch have records.
+func (b *batch) hasRecords() bool { return slices.ContainsFunc(b.operations, isRecord) }
+
+// recorded returns the operations of a record; none if it is too old.
+func recorded(o *replica.Operation) (operations []replica.Operation, err error) {
+	var began uint64
+	if err := peer.Decode(o.Long, codeRecord(&began, &operations)); err != nil {
+		return nil, fmt.Errorf("the record of a transaction: %w", err)
+	}
+	if i := slices.IndexFunc(operations, func(o replica.Operation) bool { return o.Annotation != nil || o.Token == store.Token{} }); i >= 0 {
+		return nil, fmt.Errorf("%w: operation %d of a record has no token, or is an annotation", peer.ErrMessage, i)
+	}
+	if time.Since(time.UnixMilli(int64(began))) > maxRecordAge {
+		return nil, nil
+	}
+	return operations, nil
+}
+
+// commitForwarded requests the commit of a batch when the operations of its records are forwarded.
+func (fl *inFlight) commitForwarded(e *era, b *batch) {
+	for i := range b.operations {
+		if !isRecord(b.operations[i]) {
+			continue
+		}
+		operations, err := recorded(&b.operations[i])
+		if err != nil {
+			continue // impossible: the sequencer has checked it
+		}
+		for pause := backoff(); fl.handover.forward(e, operations) != nil; {
+			if pause.Wait(e.ctx) != nil {
+				return
+			}
+		}
+	}
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	if fl.era == e {
+		fl.requestCommit(b)
+	}
+}
+
+// forward sends the operations of a record to their sequencers, and returns when all holders have them.
+func (ho *handover) forward(e *era, operations []replica.Operation) error {
+	parts, err := bySequencer(e.view, operations)
+	if err != nil {
+		return err
+	}
+	for _, c := range parts {
+		ctx, cancel := context.WithTimeout(e.ctx, ho.options.Attempt)
+		if c.machine == ho.self.Machine {
+			err = ho.sequencer.forward(ctx, e.view.Epoch, c.operations)
+		} else {
+			m := numbered{e.view.Epoch, c.operations, false}
+			_, err = ho.member.Call(ctx, c.machine, methodForward, peer.Encode(int(c.size), m.fields))
+		}
+		cancel()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// handleForward answers writes/forward.
+func (sq *sequencer) handleForward(ctx context.Context, body []byte) ([]byte, error) {
+	finished, err := sq.beginWait(waitHandover)
+	if err != nil {
+		return nil, err
+	}
+	defer finished()
+	m := numbered{stamped: false}
+	if err := peer.Decode(body, m.fields); err != nil {
+		return nil, malformed(err)
+	}
+	return nil, sq.forward(ctx, m.number, m.operations)
+}
+
+// forward stamps the operations of a record that no member has, and waits until all holders have them and those that
+// are in flight here.
+func (sq *sequencer) forward(ctx context.Context, epoch uint64, operations []replica.Operation) error {
+	// 1. This machine must be their sequencer in the epoch.
+	v := sq.member.View()
+	if v == nil || v.Epoch != epoch {
+		return wrongEpoch(v)
+	}
+	route, err := newRoute(v, sq.self.Machine, operations)
+	if err != nil {
+		return malformed(err)
+	}
+	known, err := sq.tokens.stampedBefore(ctx, v, operations)
+	if err != nil {
+		return err
+	}
+	// 2. Stamp the others, one request after the other.
+	r := &request{operations: operations, size: sizeOf(operations), route: route, coordinator: coordinatorOf(ctx), fence: epoch, known: known, forced: true, forwards: true, done: make(chan struct{})}
+	sq.flight.memory.force(r.size)
+	if !sq.queue.put(r) {
+		sq.flight.memory.give(r.size)
+		return errClosing()
+	}
+	<-r.done
+	if r.err != nil {
+		return r.err
+	}
+	for _, b := range r.batches {
+		select {
+		case <-b.durable:
+		case <-ctx.Done():
+			return errors.Join(errEnded, context.Cause(ctx))
+		case <-sq.ctx.Done():
+			return errClosing()
+		}
+	}
+	return nil
+}
+
+// stampForwarded stamps the operations of a record that are not known, although they may change nothing.
+func (sq *sequencer) stampForwarded(g *grouped) {
+	for i := range g.requests[0].operations {
+		g.findings, g.of = append(g.findings, finding{}), append(g.of, int32(i))
+	}
+	if err := sq.remember(g); err != nil {
+		sq.refuseAll(g.requests, peer.Refuse(peer.CodeUnavailable, g.view.Epoch, "look up tokens: %v", err))
+		return
+	}
+	for i, pending := range g.pending {
+		g.done[i] = g.done[i] || pending
+	}
+	sq.flight.memory.give(sq.flight.stamp(g))
+	g.requests[0].finish(nil)
+}
