@@ -283,7 +283,9 @@ func (t *transaction) submitPart(ctx context.Context, to trie.MachineID, s submi
 		if !t.begin(int(s.part.Index)) {
 			return refused
 		}
-		a, err := co.submitPartTo(ctx, t.view, to, s)
+		limited, cancel := context.WithTimeout(ctx, co.options.Attempt) // a message may be lost without an error
+		a, err := co.submitPartTo(limited, t.view, to, s)
+		cancel()
 		switch {
 		case err == nil && a.outcome == diskFull:
 			s.forced = true // because other parts may be stamped, see memoryLimit
@@ -307,7 +309,7 @@ func (t *transaction) submitPart(ctx context.Context, to trie.MachineID, s submi
 				t.refuse(int(s.part.Index), err)
 			}
 		}
-		limited, cancel := context.WithTimeout(co.ctx, pause.Next())
+		limited, cancel = context.WithTimeout(co.ctx, pause.Next())
 		_ = co.member.Newer(limited, t.view) // its error is that of the next try
 		cancel()
 		if co.ctx.Err() != nil {
