@@ -134,7 +134,7 @@ func AnnotateIf(ctx context.Context, to Writer, t triple.Triple, applicationID s
 }
 
 // Apply makes a change of several steps. A lone store makes it as a whole: after a crash all of it is there
-// or nothing. In a cluster the steps follow one another. Annotations go with their triples. Apply returns
+// or nothing. In a cluster it is one transaction, with limits (docs/GUARANTEES.md). Annotations go with their triples. Apply returns
 // [ErrTooLarge] and writes nothing if the change is larger than MaxBytes.
 //
 // The steps count one after the other. If a triple exists, is deleted and added again, it counts as deleted

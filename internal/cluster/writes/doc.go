@@ -29,6 +29,8 @@
 // ([Writes.Uncommitted]). Only some readers wait ([Writes.WaitCommitted]). In names of this package,
 // settled is committed.
 //
+// A change with several sequencers is a transaction ([Writes.Transact]): a batch at each of them, with one tick for all.
+//
 // # When the view changes
 //
 // Operations only roll forward: what is in flight is sent again, with the old stamps, to the places

@@ -48,6 +48,13 @@
 // copy them; ticks of a transaction's own for what is committed again; a delivery to other places before
 // snapshots are issued.
 //
+// # What the code does differently
+//
+// Package writes commits as here: at a tick that is requested when all parts are durable. But its sequencers request
+// it, one message each, and the oracle issues it with the last one. It does not abort what is left of a lost
+// coordinator: parts carry all operations of the transaction, and other members complete it. Updates take turns
+// (package lock) in place of conflicts. After a change of the view its readers may see a part until that is done.
+//
 // # What is granted
 //
 // Package model proves what this one takes for granted: views, leases, gates, and that writes go to the
