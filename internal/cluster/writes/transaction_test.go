@@ -334,7 +334,7 @@ func TestTokensMove(t *testing.T) {
 			return unsent
 		case n < 8:
 			return lost
-		case n < 10 && (method == MethodDeliver || method == ticks.MethodTransaction || method == methodCommitted):
+		case n < 10 && (method == MethodPart || method == MethodDeliver || method == ticks.MethodTransaction || method == methodCommitted):
 			return hangs
 		}
 		return arrives
@@ -799,6 +799,9 @@ func TestPartsAreChecked(t *testing.T) {
 	}
 	if answer, err := ms[2].Call(ctx, ms[1].id, MethodPart, []byte{1}); !isRefusal(err) {
 		t.Errorf("a short one: %x, %v", answer, err)
+	}
+	if pc := &ms[1].writes.sequencer.parts; pc.epoch != 2 || len(pc.of) != 1 { // a later epoch would drop all
+		t.Errorf("parts of %d coordinators in epoch %d", len(pc.of), pc.epoch)
 	}
 }
 
