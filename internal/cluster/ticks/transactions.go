@@ -81,7 +81,7 @@ type coordinated struct {
 
 // maxJoins bounds the parts that wait for a tick in messages to the oracle. The others have joined, too, and come
 // again.
-const maxJoins = 64
+const maxJoins = 256
 
 // joinWait is how long a part waits in one message.
 const joinWait = 5 * time.Second

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/ticks"
 	"github.com/trefoildb/trefoil/internal/notify"
 	"github.com/trefoildb/trefoil/internal/replica"
@@ -154,22 +155,29 @@ func (fl *inFlight) commitIssued(ctx context.Context, batches []uint64) error {
 	fl.mu.Lock()
 	e, parts := fl.era, fl.partsOf(batches)
 	fl.mu.Unlock()
+	if len(parts) == 0 {
+		return nil
+	}
+	// The next oracle does not know the transactions.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(e.ctx, cancel)()
 	var requests sync.WaitGroup
-	var failed atomic.Pointer[error]
+	var failed atomic.Bool
 	for b, part := range parts {
 		requests.Go(func() {
-			tick, err := fl.clock.Outcome(ctx, e.view, part)
+			tick, ok := fl.untilIssued(ctx, func(ctx context.Context) (uint64, error) { return fl.clock.Outcome(ctx, e.view, part) })
 			switch {
-			case err != nil:
-				failed.Store(&err)
+			case !ok:
+				failed.Store(true)
 			case tick != 0:
 				fl.commitAll(e, []*batch{b}, tick)
 			}
 		})
 	}
 	requests.Wait()
-	if err := failed.Load(); err != nil {
-		return *err
+	if failed.Load() {
+		return peer.Refuse(peer.CodeUnavailable, e.view.Epoch, "the oracle does not report which transactions are committed")
 	}
 	return nil
 }

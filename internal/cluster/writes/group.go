@@ -227,8 +227,8 @@ func (fl *inFlight) stamp(g *grouped) (free int64) {
 				}
 			}
 			// 3. It certainly changes nothing: the answer must wait for the batch it relies on.
-			// Of several operations it is stamped in such a case, because all must be visible at one tick.
-			rests := f.pending == nil || f.pending == b || len(r.operations) == 1
+			// One of several operations is stamped in such a case, because all must be visible at one tick.
+			rests := f.pending == nil || f.pending == b || len(r.operations) == 1 && r.part == nil
 			if o.Annotation == nil && o.Kind != store.OperationClaim && f.live == adds && f.certain && rests {
 				if f.pending != nil {
 					r.await(f.pending)
@@ -270,8 +270,7 @@ func (fl *inFlight) stamp(g *grouped) (free int64) {
 	case len(b.operations) > 0:
 	case b.part != nil:
 		part := *b.part
-		b.stopJoin = func() {}
-		g.requests[0].await(b) // the coordinator finishes the transaction when all parts have joined
+		g.requests[0].await(b) // because the oracle drops a transaction when its coordinator has finished it
 		fl.running.Go(func() { fl.joinUnchanged(e, part, b) })
 		return free
 	default:

@@ -25,8 +25,8 @@ import (
 // The operations that are in flight anywhere count as there, because their own sequencers complete them. So no two
 // parts wait for each other. Nothing of it needs a lease.
 
-// maxRecord is the most bytes of a record. The parts of a larger transaction have none, so a part may be missing for
-// good if a machine is lost while they are sent.
+// maxRecord is the most bytes of a record. The parts of a larger transaction have none, and no tokens, which take space
+// for as long as a store remembers them. So a part may be missing for good if a machine is lost while they are sent.
 const maxRecord = 16 << 10
 
 // maxRecordAge is less than [store.TokenTime]. The tokens of an older record may be forgotten.
@@ -39,18 +39,23 @@ func codeRecord(began *uint64, operations *[]replica.Operation) func(*peer.Coder
 	}
 }
 
-// newRecord returns the record of a transaction that begins now; nil if it is too large.
+// fitsRecord reports whether a transaction is small enough for a record.
+func fitsRecord(parts []*chunk) bool {
+	size := int64(0)
+	for _, c := range parts {
+		size += c.size
+	}
+	return size <= maxRecord
+}
+
+// newRecord returns the record of a transaction that begins now. Its operations must have tokens.
 func newRecord(parts []*chunk) []byte {
 	var all []replica.Operation
-	size := 0
 	for _, c := range parts {
-		if size += int(c.size); size > maxRecord {
-			return nil
-		}
 		all = append(all, c.operations...)
 	}
 	began := uint64(time.Now().UnixMilli())
-	return peer.Encode(size, codeRecord(&began, &all))
+	return peer.Encode(maxRecord, codeRecord(&began, &all))
 }
 
 func isRecord(o replica.Operation) bool { return o.Kind == store.OperationRecord }

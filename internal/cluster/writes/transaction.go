@@ -252,8 +252,11 @@ func (t *transaction) run(ctx context.Context, parts []*chunk) (left []replica.O
 	co := t.coordinator
 	number, finished := co.transactions.begin(co.ctx)
 	defer co.transactions.end(number)
-	t.identify(t.view, parts)
-	record := newRecord(parts)
+	var record []byte
+	if fitsRecord(parts) {
+		t.identify(t.view, parts)
+		record = newRecord(parts)
+	}
 	var mu sync.Mutex
 	var running sync.WaitGroup
 	for i, c := range parts {
@@ -294,12 +297,16 @@ func (t *transaction) submitPart(ctx context.Context, to trie.MachineID, s submi
 			t.count(a)
 			return nil
 		}
-		// 2. In another view it is no part of the transaction any more. The operations have tokens, so they may be
-		// submitted again.
+		// 2. In another view it is no part of the transaction any more. The operations may be submitted again if they
+		// are certainly not stamped, or have tokens.
 		if refused, unsure = err, unsure || !peer.IsDefinite(err); unsure {
 			t.unsure.Store(true)
 		}
-		if co.member.View() != t.view {
+		switch gone := co.member.View() != t.view; {
+		case gone && unsure && !haveTokens(s.operations):
+			t.fail(fmt.Errorf("%w: %w", store.ErrUnknown, err))
+			return nil
+		case gone:
 			return refused
 		}
 		if time.Since(began) >= co.options.RetryTimeout {

@@ -249,7 +249,7 @@ func expectHistory(t testing.TB, ms []*machine, ts []triple.Triple, want ...stri
 func TestReadersSeeAllOrNone(t *testing.T) {
 	for _, f := range []fate{unsent, hangs} {
 		for held := range 3 {
-			w, ms := sequencers(t, 3, 6, Options{Attempt: 20 * time.Millisecond})
+			w, ms := sequencers(t, 3, 6, Options{Attempt: 200 * time.Millisecond})
 			all := pieces(0, 1, 2, 3, 4, 5)
 			add(t, ms[1], pieces(0, 1, 2)...)
 			w.holdsUp(ms[held], ms[(held+1)%3], f)
@@ -314,7 +314,7 @@ func TestReaderLearnsOfTheTick(t *testing.T) {
 func TestTokensMove(t *testing.T) {
 	const clients, places = 4, 7
 	number := seed.Number(t)
-	w, ms := sequencers(t, 3, clients*places, Options{RetryTimeout: patient, Heartbeat: time.Millisecond, Attempt: 20 * time.Millisecond})
+	w, ms := sequencers(t, 3, clients*places, Options{RetryTimeout: patient, Heartbeat: time.Millisecond, Attempt: 200 * time.Millisecond})
 	of := func(client, place int) int { return client*places + place }
 	var all []triple.Triple
 	for i := range clients * places {

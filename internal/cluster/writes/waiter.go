@@ -12,6 +12,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/member"
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/cluster/ticks"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/retry"
 	"github.com/trefoildb/trefoil/internal/store"
@@ -165,7 +166,7 @@ func (w *waiter) record(s member.Process, batches, open []uint64, ticks replica.
 func (w *waiter) learnLocal(ctx context.Context, batches []uint64, need need) (open []uint64, err error) {
 	await := batches
 	if need != needCommit {
-		if err := w.flight.commitIssued(ctx, batches); err != nil && need == needTicks {
+		if err := w.commitIssued(ctx, batches, need); err != nil {
 			return nil, err
 		}
 	}
@@ -178,6 +179,18 @@ func (w *waiter) learnLocal(ctx context.Context, batches []uint64, need need) (o
 	open, ticks := w.flight.statesOf(batches)
 	w.record(w.self, batches, open, ticks)
 	return open, nil
+}
+
+// commitIssued commits batches of transactions that have a tick. A reader without one does not wait for the oracle for
+// long.
+func (w *waiter) commitIssued(ctx context.Context, batches []uint64, need need) error {
+	if need == needTicks {
+		return w.flight.commitIssued(ctx, batches)
+	}
+	ctx, cancel := context.WithTimeout(ctx, ticks.Timeout)
+	defer cancel()
+	_ = w.flight.commitIssued(ctx, batches) // what is not committed is in flight for this reader
+	return nil
 }
 
 // handleCommitted answers writes/settled.
@@ -200,13 +213,13 @@ func (w *waiter) handleCommitted(ctx context.Context, body []byte) ([]byte, erro
 			return nil, err
 		}
 		defer finished()
+		waiting, cancel := context.WithTimeoutCause(ctx, answerWait, errNotYet)
+		defer cancel()
 		if parts {
-			if err := w.flight.commitIssued(ctx, batches); err != nil && need == needTicks {
+			if err := w.commitIssued(waiting, batches, need); err != nil {
 				return nil, err
 			}
 		}
-		waiting, cancel := context.WithTimeoutCause(ctx, answerWait, errNotYet)
-		defer cancel()
 		switch err := w.flight.await(waiting, await); {
 		case errors.Is(err, errNotYet) && need == needTicks:
 			return nil, peer.Refuse(peer.CodeUnavailable, 0, "no tick was issued within %s", answerWait)
