@@ -56,6 +56,9 @@ type pending struct {
 // triple, the newest one counts, because its rows are the ones in the snapshot.
 func (p *pass) addInFlight(b replica.InFlightBatch) {
 	for _, o := range b.Operations {
+		if !o.Kind.Changes() {
+			continue // it has the key of another operation, and no row
+		}
 		key := o.Key
 		if o.Annotation != nil {
 			key = triple.AppendAnnotationKey(nil, key, o.Annotation.ApplicationID)

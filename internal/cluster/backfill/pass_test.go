@@ -23,6 +23,7 @@ func TestNewestUnsettled(t *testing.T) {
 		for _, b := range batches {
 			w.addInFlight(b)
 		}
+		w.addInFlight(of(2, replica.Operation{Kind: store.OperationRecord, Stamp: triple.Stamp{Epoch: 7}, Key: []byte("k")})) // no row of k
 		if p := w.inFlight["k"]; p.operation.Stamp != newer.Stamp {
 			t.Errorf("%+v", p)
 		}

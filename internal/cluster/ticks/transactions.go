@@ -186,6 +186,9 @@ func (t *Ticks) transact(ctx context.Context, epoch uint64, what byte, p Part) (
 	}
 	leave()
 	if tx == nil {
+		if err == nil && what == join && n == 0 {
+			err = peer.Refuse(peer.CodeUnavailable, epoch, "the coordinator has finished the transaction")
+		}
 		return n, err
 	}
 	// 2. Wait for the other parts. The number of waits is bounded, because other messages must find a handler.
@@ -209,7 +212,8 @@ func (t *Ticks) transact(ctx context.Context, epoch uint64, what byte, p Part) (
 	}
 }
 
-// transact does what is requested. It returns the transaction if its tick must be waited for.
+// transact does what is requested. It returns the transaction if its tick must be waited for. A join that comes too late
+// gets 0.
 func (i *issued) transact(epoch uint64, what byte, p Part) (wait *transaction, n uint64) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -218,9 +222,8 @@ func (i *issued) transact(epoch uint64, what byte, p Part) (wait *transaction, n
 		return nil, i.transactions.outcome(p)
 	}
 	tx := i.transactions.find(p)
-	if tx == nil { // a late copy of a message: all parts are committed
-		i.last++
-		return nil, i.last
+	if tx == nil { // a late copy of a message: the part is committed, or will be in the next view
+		return nil, 0
 	}
 	if tx.joined[p.Index] = true; tx.tick == 0 && uint64(len(tx.joined)) >= p.Parts {
 		i.last++

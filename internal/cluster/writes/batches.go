@@ -51,6 +51,7 @@ type batch struct {
 	missing   map[trie.MachineID]struct{} // holders that have not answered number
 	stored    bool                        // no holder is missing
 	durable   chan struct{}               // closed when it is stored for the first time
+	forwarded bool                        // of the operations of a record
 	part      *ticks.Part                 // of a transaction, in the epoch of the era; nil if it is none
 	stopJoin  context.CancelFunc          // ends the wait for the tick of part
 	after     []*batch                    // batches of transactions with its triples: they get their ticks first

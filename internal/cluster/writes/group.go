@@ -192,7 +192,7 @@ func (fl *inFlight) stamp(g *grouped) (free int64) {
 	index := map[holders]uint32{}
 	at := 0
 	for _, r := range g.requests {
-		b.origin, b.part = cmp.Or(b.origin, r.origin), r.part // a part is alone in its group
+		b.origin, b.part, b.forwarded = cmp.Or(b.origin, r.origin), r.part, r.forwards // these are alone in their groups
 		for i := range r.operations {
 			o := r.operations[i]
 			f := &g.findings[g.of[at]]
@@ -227,9 +227,10 @@ func (fl *inFlight) stamp(g *grouped) (free int64) {
 				}
 			}
 			// 3. It certainly changes nothing: the answer must wait for the batch it relies on.
-			// One of several operations is stamped in such a case, because all must be visible at one tick.
+			// One of several operations is stamped all the same if that batch is in flight, because all must be visible
+			// at one tick, and if there is a record, because forwarding it would do what has left no token.
 			rests := f.pending == nil || f.pending == b || len(r.operations) == 1 && r.part == nil
-			if o.Annotation == nil && o.Kind != store.OperationClaim && f.live == adds && f.certain && rests {
+			if o.Annotation == nil && o.Kind != store.OperationClaim && f.live == adds && f.certain && rests && len(r.record) == 0 {
 				if f.pending != nil {
 					r.await(f.pending)
 				}

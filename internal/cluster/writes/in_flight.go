@@ -126,6 +126,23 @@ func (fl *inFlight) hasTokens(tokens []store.Token) []bool {
 	return has
 }
 
+// storedTokens reports for each token whether all holders have an operation in flight with it.
+func (fl *inFlight) storedTokens(tokens []store.Token) []bool {
+	stored := make([]bool, len(tokens))
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	for i, t := range tokens {
+		if b := fl.tokens[t]; b != nil {
+			select {
+			case <-b.durable:
+				stored[i] = true
+			default:
+			}
+		}
+	}
+	return stored
+}
+
 // relevant returns the batches that a reader waits for: the complete ones of some batches if it needs their ticks,
 // the first one if it waits until none is in flight.
 func (fl *inFlight) relevant(batches []uint64, need need) []uint64 {

@@ -154,7 +154,11 @@ func (x *run) client(ctx context.Context, id int, r *rand.Rand) {
 		switch n := r.IntN(9); {
 		case n == 8:
 			if n := int(x.used.Add(1)) - 1; n < len(x.pairs) {
-				_, err := x.anyone(r).writes.Transact(limited, nil, x.pairs[n].triples)
+				var deletes []triple.Triple
+				if n%2 == 0 {
+					deletes = x.pairs[n].triples // of what is not there
+				}
+				_, err := x.anyone(r).writes.Transact(limited, deletes, x.pairs[n].triples)
 				x.pairs[n].began, x.pairs[n].err = true, err
 			}
 		case n >= 6:

@@ -20,9 +20,10 @@ import (
 // If the view changes before a part is committed, another part may be missing: its coordinator died before it sent it,
 // or its sequencer before any holder had it. So the sequencer of the part, or the one that takes it over, forwards the
 // operations of the record to the sequencers of the new view. These stamp what no member has by its token, and answer
-// when all holders have it. Then the part is committed, and its record is needed no more.
+// when that is committed. Then the part is committed, and its record is needed no more. So each operation of a part with
+// a record is stamped, also if it changes nothing: without a token it would be done again.
 //
-// The operations that are in flight anywhere count as there, because their own sequencers complete them. So no two
+// An operation in flight counts as there when all its holders have it, because its own sequencer completes it. So no two
 // parts wait for each other. Nothing of it needs a lease.
 
 // maxRecord is the most bytes of a record. The parts of a larger transaction have none, and no tokens, which take space
@@ -137,8 +138,8 @@ func (sq *sequencer) handleForward(ctx context.Context, body []byte) ([]byte, er
 	return nil, sq.forward(ctx, m.number, m.operations)
 }
 
-// forward stamps the operations of a record that no member has, and waits until all holders have them and those that
-// are in flight here.
+// forward stamps the operations of a record that no member has, and waits until they are committed, and until all
+// holders have those that are in flight here.
 func (sq *sequencer) forward(ctx context.Context, epoch uint64, operations []replica.Operation) error {
 	// 1. This machine must be their sequencer in the epoch.
 	v := sq.member.View()
@@ -165,8 +166,12 @@ func (sq *sequencer) forward(ctx context.Context, epoch uint64, operations []rep
 		return r.err
 	}
 	for _, b := range r.batches {
+		ready := b.durable
+		if b.forwarded { // it depends on nothing else, and the record's batch must not be committed before it
+			ready = b.committed
+		}
 		select {
-		case <-b.durable:
+		case <-ready:
 		case <-ctx.Done():
 			return errors.Join(errEnded, context.Cause(ctx))
 		case <-sq.ctx.Done():
@@ -185,9 +190,13 @@ func (sq *sequencer) stampForwarded(g *grouped) {
 		sq.refuseAll(g.requests, peer.Refuse(peer.CodeUnavailable, g.view.Epoch, "look up tokens: %v", err))
 		return
 	}
+	r := g.requests[0]
 	for i, pending := range g.pending {
-		g.done[i] = g.done[i] || pending
+		if pending && !g.done[i] { // not in flight here yet
+			sq.drop(r, peer.Refuse(peer.CodeUnavailable, g.view.Epoch, "an operation of a transaction is being taken over"))
+			return
+		}
 	}
 	sq.flight.memory.give(sq.flight.stamp(g))
-	g.requests[0].finish(nil)
+	r.finish(nil)
 }

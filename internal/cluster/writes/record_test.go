@@ -131,6 +131,23 @@ func TestCoordinatorIsLost(t *testing.T) {
 	p.complete(p.exclude(p.machines[0]))
 }
 
+// What a transaction had not to change is not changed by forwarding: x is deleted, although it is not there, and added.
+func TestUnchangedIsNotForwarded(t *testing.T) {
+	p := newParted(t, 5)
+	submitted := p.hold(hangs)
+	go func() { _, _ = p.machines[0].writes.Transact(ctx, p.triples, p.triples) }()
+	<-submitted
+	first := p.machines[1].writes.inFlight
+	await.Condition(t, "the first part is stored", func() bool {
+		first.mu.Lock()
+		defer first.mu.Unlock()
+		return len(first.open) == 1 && first.open[1].stored
+	})
+	p.machines[0].stop()
+	p.setFate(nil)
+	p.complete(p.exclude(p.machines[0]))
+}
+
 // The coordinator and the sequencer of the only part that was stamped are lost: its holders complete the transaction.
 func TestCoordinatorAndSequencerAreLost(t *testing.T) {
 	p := newParted(t, 5)

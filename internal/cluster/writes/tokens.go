@@ -37,6 +37,7 @@ const (
 	tokenUnknown tokenState = iota
 	tokenDone               // its operation was done
 	tokenPending            // its operation is under way
+	tokenStored             // the same, and this machine has sent it to all its holders, which have it
 )
 
 // maxTokens bounds the tokens of one message.
@@ -114,7 +115,7 @@ func (tl *tokenLookup) doneBefore(ctx context.Context, v *view.View, operations 
 		}
 		for i, f := range found {
 			switch {
-			case f == tokenPending && err == nil:
+			case f >= tokenPending && err == nil:
 				err = peer.Refuse(peer.CodeUnavailable, v.Epoch, "an earlier try of the request is under way on machine %s", m)
 			case f == tokenDone:
 				known[i] = true
@@ -124,21 +125,36 @@ func (tl *tokenLookup) doneBefore(ctx context.Context, v *view.View, operations 
 	return known, err
 }
 
-// stampedBefore returns true for each operation that another member has, in flight or not. All members must answer.
+// stampedBefore returns true for each operation that is done, or that all its holders have, by the other members. All
+// must answer. It returns a refusal if an operation is on its way, because its only machine may be lost.
 func (tl *tokenLookup) stampedBefore(ctx context.Context, v *view.View, operations []replica.Operation) (known []bool, err error) {
 	tokens := make([]store.Token, len(operations))
 	for i := range operations {
 		tokens[i] = operations[i].Token
 	}
 	known = make([]bool, len(operations))
+	pending := make([]bool, len(operations))
 	tl.requestStates(ctx, v, tokens, func(m trie.MachineID, found []tokenState, failed error) {
 		if failed != nil {
 			err = peer.Refuse(peer.CodeUnavailable, v.Epoch, "machine %s does not report what it has of a transaction: %v", m, failed)
 		}
 		for i, f := range found {
-			known[i] = known[i] || f != tokenUnknown
+			known[i] = known[i] || f == tokenDone || f == tokenStored
+			pending[i] = pending[i] || f == tokenPending
 		}
 	})
+	if err != nil {
+		return nil, err
+	}
+	// What this machine has in flight itself, it finds when it stamps.
+	local, err := tl.localStates(tokens)
+	inFlight := tl.flight.hasTokens(tokens)
+	for i := range local {
+		known[i] = known[i] || local[i] == byte(tokenDone) || local[i] == byte(tokenStored)
+		if pending[i] && !known[i] && !inFlight[i] {
+			return nil, peer.Refuse(peer.CodeUnavailable, v.Epoch, "an operation of a transaction is on its way")
+		}
+	}
 	return known, err
 }
 
@@ -155,7 +171,7 @@ func (tl *tokenLookup) requestState(ctx context.Context, m trie.MachineID, body 
 	}
 	found := make([]tokenState, count)
 	for i, b := range body {
-		if found[i] = tokenState(b); found[i] > tokenPending {
+		if found[i] = tokenState(b); found[i] > tokenStored {
 			return nil, fmt.Errorf("%w: remembrance %d", peer.ErrMessage, b)
 		}
 	}
@@ -184,8 +200,13 @@ func (tl *tokenLookup) localStates(tokens []store.Token) ([]byte, error) {
 	// 1. Operations in flight must come before stored ones: if one is committed in between, it is
 	// stored.
 	foreign := tl.foreignTokens()
+	for i, stored := range tl.flight.storedTokens(tokens) {
+		if stored {
+			out[i] = byte(tokenStored)
+		}
+	}
 	for i, has := range tl.flight.hasTokens(tokens) {
-		if has || foreign[tokens[i]] {
+		if out[i] == byte(tokenUnknown) && (has || foreign[tokens[i]]) {
 			out[i] = byte(tokenPending)
 		}
 	}
@@ -195,7 +216,7 @@ func (tl *tokenLookup) localStates(tokens []store.Token) ([]byte, error) {
 		return nil, peer.Refuse(peer.CodeUnavailable, 0, "look up tokens: %v", err)
 	}
 	for i := range done {
-		if done[i] && out[i] != byte(tokenPending) {
+		if done[i] && out[i] == byte(tokenUnknown) {
 			out[i] = byte(tokenDone)
 		}
 	}
