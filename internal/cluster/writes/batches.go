@@ -27,11 +27,12 @@ type batches struct {
 	unreconciled int                       // batches in flight of older epochs or from a handover
 	keys         map[string]*keyState      // by SPO key, of operations in flight
 	tokens       map[store.Token]*batch    // of operations in flight
+	takenOver    map[store.Token]struct{}  // of operations handed over and committed in the epoch
 	acks         map[trie.MachineID]uint64 // the last batch that each holder has answered
 }
 
 func newBatches() batches {
-	return batches{open: map[uint64]*batch{}, keys: map[string]*keyState{}, tokens: map[store.Token]*batch{}, acks: map[trie.MachineID]uint64{}}
+	return batches{open: map[uint64]*batch{}, keys: map[string]*keyState{}, tokens: map[store.Token]*batch{}, takenOver: map[store.Token]struct{}{}, acks: map[trie.MachineID]uint64{}}
 }
 
 // batch is operations committed together. inFlight.mu guards all fields but settled. The operations
@@ -62,6 +63,16 @@ type batch struct {
 
 func newBatch() *batch {
 	return &batch{began: time.Now(), durable: make(chan struct{}), committed: make(chan struct{})}
+}
+
+// isDurable reports whether all holders had it in some view.
+func (b *batch) isDurable() bool {
+	select {
+	case <-b.durable:
+		return true
+	default:
+		return false
+	}
 }
 
 // follow lets b have a later tick than a batch with the same triple, if that one's depends on other sequencers. Parts
@@ -139,8 +150,13 @@ func (bs *batches) remove(b *batch) {
 	}
 	// 1. Drop the tokens and keys of the batch. A later batch may have taken over the same token.
 	for i := range b.operations {
-		if token := b.operations[i].Token; token != (store.Token{}) && bs.tokens[token] == b {
-			delete(bs.tokens, token)
+		if token := b.operations[i].Token; token != (store.Token{}) {
+			if bs.tokens[token] == b {
+				delete(bs.tokens, token)
+			}
+		}
+		if b.handed {
+			bs.takeOver(&b.operations[i])
 		}
 		// The state of the key goes when its last batch does.
 		key := b.operations[i].Key
@@ -170,6 +186,13 @@ func (bs *batches) remove(b *batch) {
 	// 2. Reconciled waits for unreconciled to be 0.
 	if b.unreconciled {
 		bs.unreconciled--
+	}
+}
+
+// takeOver records that an operation was handed over, and is committed.
+func (bs *batches) takeOver(o *replica.Operation) {
+	if o.Token != (store.Token{}) {
+		bs.takenOver[o.Token] = struct{}{}
 	}
 }
 

@@ -83,9 +83,7 @@ func (fl *inFlight) complete(b *batch) {
 		return
 	}
 	b.stored = true
-	select {
-	case <-b.durable:
-	default:
+	if !b.isDurable() {
 		close(b.durable)
 	}
 	switch e := fl.era; {

@@ -49,6 +49,7 @@ func (fl *inFlight) Adopted(_, adopted *view.View) {
 	fl.store.SetFloors(nil)
 	fl.store.BeginEpoch(adopted.Epoch)
 	fl.commits.begin(adopted.Epoch)
+	clear(fl.takenOver)
 	if before != nil {
 		before.end()
 		fl.forgetAcks(before.view, adopted)

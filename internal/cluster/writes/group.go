@@ -129,7 +129,7 @@ func (sq *sequencer) foreign(v *view.View) map[string]bool {
 }
 
 // remember marks the operations of a group if they were done before under their tokens. It also
-// marks those in flight from another sequencer, because their outcome is not known yet.
+// marks those in flight from another sequencer that are not taken over, because their outcome is not known yet.
 func (sq *sequencer) remember(g *grouped) error {
 	// 1. The tokens of all operations; most requests have none.
 	var tokens []store.Token
@@ -143,7 +143,7 @@ func (sq *sequencer) remember(g *grouped) error {
 	}
 	// 2. Those in flight must come before the stored ones: if an operation is committed in
 	// between, it is in the store.
-	g.done = sq.flight.hasTokens(tokens)
+	states := sq.flight.tokenStates(tokens)
 	stored, err := sq.store.HasTokens(tokens)
 	if err != nil {
 		return err
@@ -152,8 +152,9 @@ func (sq *sequencer) remember(g *grouped) error {
 	at := 0
 	for _, r := range g.requests {
 		for i := range r.operations {
-			g.pending = append(g.pending, foreign[tokens[at]])
-			g.done[at] = g.done[at] || stored[at] || r.known != nil && r.known[i]
+			known := states[at] != tokenUnknown || r.known != nil && r.known[i]
+			g.pending = append(g.pending, foreign[tokens[at]] && !known)
+			g.done = append(g.done, known || stored[at])
 			at++
 		}
 	}

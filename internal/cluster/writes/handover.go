@@ -213,6 +213,7 @@ func (fl *inFlight) startDriving(v *view.View, r *route, operations []replica.Op
 	var of []uint32
 	for i, o := range operations {
 		if o.Stamp.Less(fl.era.floor) {
+			fl.takeOver(&o)
 			free += size(&o)
 			continue
 		}

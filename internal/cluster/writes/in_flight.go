@@ -115,32 +115,25 @@ func (fl *inFlight) commit(b *batch) int64 {
 	return b.size
 }
 
-// hasTokens reports for each token whether an operation in flight has it.
-func (fl *inFlight) hasTokens(tokens []store.Token) []bool {
-	has := make([]bool, len(tokens))
+// tokenStates returns the state of each token by the operations in flight of this machine. Those that were handed over and
+// committed count as done, because other machines report them as in flight until they have forgotten all strays.
+func (fl *inFlight) tokenStates(tokens []store.Token) []tokenState {
+	states := make([]tokenState, len(tokens))
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
 	for i, t := range tokens {
-		has[i] = fl.tokens[t] != nil
-	}
-	return has
-}
-
-// storedTokens reports for each token whether all holders have an operation in flight with it.
-func (fl *inFlight) storedTokens(tokens []store.Token) []bool {
-	stored := make([]bool, len(tokens))
-	fl.mu.Lock()
-	defer fl.mu.Unlock()
-	for i, t := range tokens {
-		if b := fl.tokens[t]; b != nil {
-			select {
-			case <-b.durable:
-				stored[i] = true
-			default:
+		switch b := fl.tokens[t]; {
+		case b != nil && b.isDurable():
+			states[i] = tokenStored
+		case b != nil:
+			states[i] = tokenPending
+		default:
+			if _, ok := fl.takenOver[t]; ok {
+				states[i] = tokenDone
 			}
 		}
 	}
-	return stored
+	return states
 }
 
 // relevant returns the batches that a reader waits for: the complete ones of some batches if it needs their ticks,

@@ -24,7 +24,8 @@ import (
 // a record is stamped, also if it changes nothing: without a token it would be done again.
 //
 // An operation in flight counts as there when all its holders have it, because its own sequencer completes it. So no two
-// parts wait for each other. Nothing of it needs a lease.
+// parts wait for each other, and nothing of it needs a lease. An operation of a lost sequencer counts when its new
+// sequencer has taken it over, although its holders have not forgotten it: they may wait for the record.
 
 // maxRecord is the most bytes of a record. The parts of a larger transaction have none, and no tokens, which take space
 // for as long as a store remembers them. So a part may be missing for good if a machine is lost while they are sent.
@@ -191,11 +192,9 @@ func (sq *sequencer) stampForwarded(g *grouped) {
 		return
 	}
 	r := g.requests[0]
-	for i, pending := range g.pending {
-		if pending && !g.done[i] { // not in flight here yet
-			sq.drop(r, peer.Refuse(peer.CodeUnavailable, g.view.Epoch, "an operation of a transaction is being taken over"))
-			return
-		}
+	if slices.Contains(g.pending, true) {
+		sq.drop(r, peer.Refuse(peer.CodeUnavailable, g.view.Epoch, "an operation of a transaction is being taken over"))
+		return
 	}
 	sq.flight.memory.give(sq.flight.stamp(g))
 	r.finish(nil)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/cluster/ticks"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/notify"
 	"github.com/trefoildb/trefoil/internal/protocol"
@@ -183,27 +184,61 @@ func TestSequencerOfPartIsLost(t *testing.T) {
 	p.complete(left)
 }
 
+// restartAll ends all machines, and begins a view in which they run again.
+func (p *parted) restartAll(attempt time.Duration) {
+	for _, m := range p.machines {
+		m.stop()
+	}
+	opts := Options{Heartbeat: 5 * time.Millisecond, Attempt: attempt}
+	for i, m := range p.machines {
+		m = m.restart(opts)
+		var err error
+		p.view, err = p.view.Readmit(view.Member{ID: m.id, Incarnation: m.incarnation, Address: "mem:" + m.id.String(), Minor: protocol.Minor})
+		require.NoError(p.t, err)
+		p.machines[i] = m
+	}
+}
+
 // All machines end while a transaction lacks a part, and run again.
 func TestAllRestartDuringTransaction(t *testing.T) {
 	p := newParted(t, 3)
 	p.transact(p.hold(hangs))
-	for _, m := range p.machines {
-		m.stop()
+	p.setFate(nil)
+	p.restartAll(100 * time.Millisecond)
+	adoptAll(p.view, p.machines...) // they wait, so they have no leases
+	p.complete(p.machines)
+}
+
+// All machines end when they have both parts of a transaction, and run again. Each holder forgets a part when the other
+// is committed, too; so they report the first one as in flight when it is forwarded for the other's record.
+func TestForwardingFindsWhatWasTakenOver(t *testing.T) {
+	p := newParted(t, 3)
+	p.setFate(func(_, _ trie.MachineID, method string) fate {
+		if method == ticks.MethodTransaction {
+			return hangs
+		}
+		return arrives
+	})
+	go func() { _, _ = p.machines[0].writes.Transact(ctx, nil, p.triples) }()
+	for _, m := range p.machines[1:] {
+		await.Condition(t, "a part is stored", func() bool {
+			fl := m.writes.inFlight
+			fl.mu.Lock()
+			defer fl.mu.Unlock()
+			return len(fl.open) == 1 && fl.open[1].stored
+		})
 	}
 	p.setFate(nil)
-	opts := Options{Heartbeat: 5 * time.Millisecond, Attempt: 100 * time.Millisecond}
-	v := p.view
-	var again []*machine
-	for _, m := range p.machines {
-		m = m.restart(opts)
-		var err error
-		v, err = v.Readmit(view.Member{ID: m.id, Incarnation: m.incarnation, Address: "mem:" + m.id.String(), Minor: protocol.Minor})
-		require.NoError(t, err)
-		again = append(again, m)
-	}
-	p.view = v
-	adoptAll(v, again...) // they wait, so they have no leases
-	p.complete(again)
+	p.restartAll(time.Minute) // another handover of the first part would help
+	second := p.machines[2]
+	p.setFate(func(_, to trie.MachineID, method string) fate {
+		if method == methodForward && to == second.id && second.writes.Stats().Settled == 0 {
+			return unsent
+		}
+		return arrives
+	})
+	adoptAll(p.view, p.machines...)
+	p.complete(p.machines)
 }
 
 // What was done is not done again, although its record is forwarded: others may have changed it since.

@@ -59,7 +59,7 @@ func (tl *tokenLookup) Begun(ctx context.Context) (begun bool, err error) {
 	// 1. This machine, then all others.
 	token := key.Claim()
 	own, err := tl.localStates([]store.Token{token})
-	if err != nil || own[0] != byte(tokenUnknown) {
+	if err != nil || own[0] != tokenUnknown {
 		return err == nil, err
 	}
 	silent := 0
@@ -146,16 +146,19 @@ func (tl *tokenLookup) stampedBefore(ctx context.Context, v *view.View, operatio
 	if err != nil {
 		return nil, err
 	}
-	// What this machine has in flight itself, it finds when it stamps.
+	// What this machine has in flight itself, it waits for after stamping.
 	local, err := tl.localStates(tokens)
-	inFlight := tl.flight.hasTokens(tokens)
-	for i := range local {
-		known[i] = known[i] || local[i] == byte(tokenDone) || local[i] == byte(tokenStored)
-		if pending[i] && !known[i] && !inFlight[i] {
+	if err != nil {
+		return nil, err
+	}
+	inFlight := tl.flight.tokenStates(tokens)
+	for i := range known {
+		known[i] = known[i] || local[i] == tokenDone || local[i] == tokenStored
+		if pending[i] && !known[i] && inFlight[i] == tokenUnknown {
 			return nil, peer.Refuse(peer.CodeUnavailable, v.Epoch, "an operation of a transaction is on its way")
 		}
 	}
-	return known, err
+	return known, nil
 }
 
 // requestState queries one member, and checks its answer.
@@ -191,23 +194,25 @@ func (tl *tokenLookup) handleTokens(_ context.Context, body []byte) ([]byte, err
 		return nil, err
 	}
 	defer leave()
-	return tl.localStates(tokens)
+	states, err := tl.localStates(tokens)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]byte, len(states))
+	for i, s := range states {
+		out[i] = byte(s)
+	}
+	return out, nil
 }
 
 // localStates returns the state of each token on this machine.
-func (tl *tokenLookup) localStates(tokens []store.Token) ([]byte, error) {
-	out := make([]byte, len(tokens))
+func (tl *tokenLookup) localStates(tokens []store.Token) ([]tokenState, error) {
 	// 1. Operations in flight must come before stored ones: if one is committed in between, it is
 	// stored.
-	foreign := tl.foreignTokens()
-	for i, stored := range tl.flight.storedTokens(tokens) {
-		if stored {
-			out[i] = byte(tokenStored)
-		}
-	}
-	for i, has := range tl.flight.hasTokens(tokens) {
-		if out[i] == byte(tokenUnknown) && (has || foreign[tokens[i]]) {
-			out[i] = byte(tokenPending)
+	states, foreign := tl.flight.tokenStates(tokens), tl.foreignTokens()
+	for i, t := range tokens {
+		if states[i] == tokenUnknown && foreign[t] {
+			states[i] = tokenPending
 		}
 	}
 	// 2. Stored ones.
@@ -216,11 +221,11 @@ func (tl *tokenLookup) localStates(tokens []store.Token) ([]byte, error) {
 		return nil, peer.Refuse(peer.CodeUnavailable, 0, "look up tokens: %v", err)
 	}
 	for i := range done {
-		if done[i] && out[i] == byte(tokenUnknown) {
-			out[i] = byte(tokenDone)
+		if done[i] && states[i] == tokenUnknown {
+			states[i] = tokenDone
 		}
 	}
-	return out, nil
+	return states, nil
 }
 
 // foreignTokens returns the tokens of operations in flight on this machine with the stamps of
