@@ -104,6 +104,7 @@ type machine struct {
 	writes      *Writes
 	handlers    map[string]func(context.Context, []byte) ([]byte, error)
 	lastLease   atomic.Bool   // it ends when it has been looked at once more
+	isolated    atomic.Bool   // its Newer fails at once
 	ended       chan struct{} // closed by stop
 	once        sync.Once
 }
@@ -185,6 +186,14 @@ func (m *machine) Lease() error {
 		m.SetLease(errNoLease)
 	}
 	return err
+}
+
+// Newer fails at once if m is isolated, as that of a node.
+func (m *machine) Newer(ctx context.Context, than *view.View) error {
+	if m.isolated.Load() && m.View() == than {
+		return store.ErrUnavailable
+	}
+	return m.Fake.Newer(ctx, than)
 }
 
 // adopt makes v the view of m.

@@ -317,7 +317,9 @@ func (t *transaction) submitPart(ctx context.Context, to trie.MachineID, s submi
 			}
 		}
 		limited, cancel = context.WithTimeout(co.ctx, pause.Next())
-		_ = co.member.Newer(limited, t.view) // its error is that of the next try
+		if co.member.Newer(limited, t.view) != nil {
+			<-limited.Done() // it fails at once if this machine is isolated
+		}
 		cancel()
 		if co.ctx.Err() != nil {
 			return store.ErrClosed

@@ -4,6 +4,7 @@ package writes
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -155,4 +156,25 @@ func TestUnchangedPartsHaveJoined(t *testing.T) {
 	}
 	w.setFate(nil)
 	expectCounts(t, done, Counts{Unchanged: 3})
+}
+
+// A coordinator that is isolated pauses between the tries of a part.
+func TestIsolatedCoordinatorPauses(t *testing.T) {
+	w, ms := sequencers(t, 3, 6, Options{RetryTimeout: 200 * time.Millisecond, Attempt: 100 * time.Millisecond})
+	var tries atomic.Int64
+	w.setFate(func(_, _ trie.MachineID, method string) fate {
+		if method != MethodPart {
+			return arrives
+		}
+		if tries.Add(1) > 1000 {
+			ms[0].isolated.Store(false)
+		}
+		return unsent
+	})
+	ms[0].SetLease(errNoLease)
+	ms[0].isolated.Store(true)
+	got := <-ms[0].transacts(ctx, nil, pieces(0, 1, 2))
+	if got.err == nil || tries.Load() > 200 {
+		t.Errorf("%v, after %d tries", got.err, tries.Load())
+	}
 }
