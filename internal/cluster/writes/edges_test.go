@@ -247,7 +247,7 @@ func TestUncommitted(t *testing.T) {
 func TestWaitingRequestsAreBounded(t *testing.T) {
 	_, ms := held(t, Options{}, func(*replica.Delivery) error { return nil })
 	need := needCommit
-	for kind, method := range map[int]string{waitSubmit: MethodSubmit, waitCommitted: methodCommitted, waitHandover: methodHandover} {
+	for kind, method := range map[int]string{waitSubmit: MethodSubmit, waitCommitted: methodCommitted, waitHandover: methodHandover, waitForward: methodForward} {
 		for range waitLimits[kind] {
 			if _, err := ms[0].writes.beginWait(kind); err != nil {
 				t.Fatal(err)

@@ -194,6 +194,7 @@ func (fl *inFlight) stamp(g *grouped) (free int64) {
 	at := 0
 	for _, r := range g.requests {
 		b.origin, b.part, b.forwarded = cmp.Or(b.origin, r.origin), r.part, r.forwards // these are alone in their groups
+		first := len(b.operations)
 		for i := range r.operations {
 			o := r.operations[i]
 			f := &g.findings[g.of[at]]
@@ -267,6 +268,13 @@ func (fl *inFlight) stamp(g *grouped) (free int64) {
 			}
 			r.await(b)
 		}
+		// 5. The record goes where the first of its operations goes, and to all others of the batch.
+		if len(r.record) > 0 && len(b.operations) > first {
+			fl.era.sequence++
+			stamp := triple.Stamp{Epoch: g.view.Epoch, Sequence: fl.era.sequence}
+			o := replica.Operation{Kind: store.OperationRecord, Stamp: stamp, Key: b.operations[first].Key, Long: r.record}
+			b.operations, of = append(b.operations, o), append(of, of[first]) // b.size is without it, as that of the request
+		}
 	}
 	switch e := fl.era; {
 	case len(b.operations) > 0:
@@ -278,13 +286,7 @@ func (fl *inFlight) stamp(g *grouped) (free int64) {
 	default:
 		return free
 	}
-	if r := g.requests[0]; len(r.record) > 0 {
-		fl.era.sequence++
-		stamp := triple.Stamp{Epoch: g.view.Epoch, Sequence: fl.era.sequence}
-		o := replica.Operation{Kind: store.OperationRecord, Stamp: stamp, Key: b.operations[0].Key, Long: r.record}
-		b.operations, of = append(b.operations, o), append(of, of[0]) // b.size is without it, as that of the request
-	}
-	// 5. Send the batch.
+	// 6. Send the batch.
 	fl.track(b, fl.era.view.Phase == recovery.Idle)
 	fl.stats.operations.Add(int64(len(b.operations)))
 	fl.stats.batches.Add(1)

@@ -61,10 +61,10 @@ func (ho *handover) handOverStrays(e *era) error {
 	if !ho.hasStrays(e.view) {
 		return nil
 	}
-	// 1. Group their operations by the new sequencers.
+	// 1. Group their operations by the new sequencers, and records apart from the others.
 	var strays []replica.InFlightBatch
-	chunks := chunks{view: e.view}
-	var full []*chunk
+	rounds := [2]chunks{{view: e.view}, {view: e.view}}
+	var full [2][]*chunk
 	r := e.view.Joint().Resolver()
 	for _, b := range ho.store.InFlightBatches() {
 		if alive(e.view, b.Origin) {
@@ -79,15 +79,21 @@ func (ho *handover) handOverStrays(e *era) error {
 			if !ok {
 				return errNoSequencer(e.view)
 			}
-			if c := chunks.add(m, withStamper(b.Origin.Sequencer, b.Operations[i])); c != nil {
-				full = append(full, c)
+			round := 0
+			if isRecord(b.Operations[i]) {
+				round = 1
+			}
+			if c := rounds[round].add(m, withStamper(b.Origin.Sequencer, b.Operations[i])); c != nil {
+				full[round] = append(full[round], c)
 			}
 		}
 	}
-	// 2. Send them. The entries may only be forgotten after all are committed.
-	full = append(full, chunks.rest()...)
-	if err := ho.driveAll(e, full); err != nil {
-		return err
+	// 2. Send them, records last: these are committed when the operations that they name are there, which may be among the
+	// strays. The entries may only be forgotten after all are committed.
+	for i := range rounds {
+		if err := ho.driveAll(e, append(full[i], rounds[i].rest()...)); err != nil {
+			return err
+		}
 	}
 	if err := ho.store.Forget(e.ctx, strays); err != nil {
 		return err

@@ -116,16 +116,20 @@ func (sq *sequencer) submitPart(ctx context.Context, s submission) (answer, erro
 
 // handlePart answers writes/part.
 func (sq *sequencer) handlePart(ctx context.Context, body []byte) ([]byte, error) {
-	finished, err := sq.beginWait(waitPart)
-	if err != nil {
-		return nil, err
-	}
-	defer finished()
 	var s submission
 	if err := peer.Decode(body, s.fields); err != nil {
 		return nil, malformed(err)
 	}
-	// 1. Check what submit relies on.
+	kind, submit := waitPart, sq.submitPart
+	if s.part == nil { // it is the whole of a change
+		kind, submit = waitSubmit, sq.settle
+	}
+	finished, err := sq.beginWait(kind)
+	if err != nil {
+		return nil, err
+	}
+	defer finished()
+	// Check what submit relies on.
 	if s.part != nil && s.part.Coordinator != coordinatorOf(ctx) {
 		return nil, malformed(errors.New("a part of a transaction of another machine"))
 	}
@@ -136,11 +140,6 @@ func (sq *sequencer) handlePart(ctx context.Context, body []byte) ([]byte, error
 		if _, err := recorded(&replica.Operation{Long: s.record}); err != nil {
 			return nil, malformed(err)
 		}
-	}
-	// 2. Without a part it is the whole of a change.
-	submit := sq.submitPart
-	if s.part == nil {
-		submit = sq.settle
 	}
 	a, err := submit(ctx, s)
 	if err != nil {

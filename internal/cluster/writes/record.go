@@ -15,7 +15,8 @@ import (
 )
 
 // A part of a transaction carries a record: all operations of the transaction. It is an operation of the part's
-// batch, which changes nothing, and goes to all holders of the batch. Each operation has a token.
+// batch, which changes nothing, and goes to all holders of the part. Each operation has a token. A transaction with one
+// sequencer carries one if there are more machines than copies, because a holder may have some of its operations only.
 //
 // If the view changes before a part is committed, another part may be missing: its coordinator died before it sent it,
 // or its sequencer before any holder had it. So the sequencer of the part, or the one that takes it over, forwards the
@@ -82,18 +83,14 @@ func recorded(o *replica.Operation) (operations []replica.Operation, err error) 
 
 // commitForwarded requests the commit of a batch when the operations of its records are forwarded.
 func (fl *inFlight) commitForwarded(e *era, b *batch) {
-	for i := range b.operations {
-		if !isRecord(b.operations[i]) {
-			continue
-		}
-		operations, err := recorded(&b.operations[i])
-		if err != nil {
-			continue // impossible: the sequencer has checked it
-		}
-		for pause := backoff(); fl.handover.forward(e, operations) != nil; {
-			if pause.Wait(e.ctx) != nil {
-				return
-			}
+	pause := backoff()
+	for rest := b.operations; len(rest) > 0; {
+		operations, behind := firstRecorded(rest) // in each try, because a record may become too old
+		if fl.handover.forward(e, operations) == nil {
+			rest = behind
+			pause.Reset()
+		} else if pause.Wait(e.ctx) != nil {
+			return
 		}
 	}
 	fl.mu.Lock()
@@ -103,7 +100,22 @@ func (fl *inFlight) commitForwarded(e *era, b *batch) {
 	}
 }
 
-// forward sends the operations of a record to their sequencers, and returns when all holders have them.
+// firstRecorded returns the operations of the first records of a batch, for one message, and what is behind these records.
+func firstRecorded(all []replica.Operation) (operations, rest []replica.Operation) {
+	for size := 0; len(all) > 0 && size < chunkBytes; all = all[1:] {
+		if !isRecord(all[0]) {
+			continue
+		}
+		of, err := recorded(&all[0])
+		if err != nil {
+			continue // impossible: the sequencer has checked it
+		}
+		operations, size = append(operations, of...), size+len(all[0].Long)
+	}
+	return operations, all
+}
+
+// forward sends the operations of records to their sequencers, and returns when all holders have them.
 func (ho *handover) forward(e *era, operations []replica.Operation) error {
 	parts, err := bySequencer(e.view, operations)
 	if err != nil {
@@ -127,7 +139,7 @@ func (ho *handover) forward(e *era, operations []replica.Operation) error {
 
 // handleForward answers writes/forward.
 func (sq *sequencer) handleForward(ctx context.Context, body []byte) ([]byte, error) {
-	finished, err := sq.beginWait(waitHandover)
+	finished, err := sq.beginWait(waitForward)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ package writes
 import (
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -199,6 +200,58 @@ func (p *parted) restartAll(attempt time.Duration) {
 	}
 }
 
+// The sequencer of all of a transaction is lost when one other holder has its part of the operations: that one
+// completes the transaction.
+func TestOnlySequencerIsLost(t *testing.T) {
+	p := newParted(t, 5)
+	lost := p.machines[1]
+	// 1. Two triples of which a holder has one.
+	var only trie.MachineID
+	sample := slices.DeleteFunc(facts(0, 60), func(tr triple.Triple) bool { return p.sequencer(tr) != lost.id })
+	p.triples = nil
+	for i := 1; i < len(sample) && only == 0; i++ {
+		pair := []triple.Triple{sample[0], sample[i]}
+		operations := []replica.Operation{{Key: keyOf(triple.SPO, pair[0])}, {Key: keyOf(triple.SPO, pair[1])}}
+		r, err := newRoute(p.view, lost.id, operations)
+		require.NoError(t, err)
+		for m, of := range split(operations, r.sets, r.of) {
+			if len(of) == 1 && m != lost.id {
+				only, p.triples = m, pair
+			}
+		}
+	}
+	if only == 0 {
+		t.Fatal("no holder has one of two triples")
+	}
+	// 2. It has that one, and no other machine has the other one.
+	delivered := notify.NewWake()
+	p.setFate(func(from, to trie.MachineID, method string) fate {
+		switch {
+		case method != MethodDeliver || from != lost.id:
+			return arrives
+		case to == only:
+			delivered.Send()
+			return arrives
+		}
+		return unsent
+	})
+	done := make(chan error, 1)
+	go func() {
+		_, err := p.machines[0].writes.Transact(ctx, nil, p.triples)
+		done <- err
+	}()
+	<-delivered
+	holder := p.machines[slices.IndexFunc(p.machines, func(m *machine) bool { return m.id == only })]
+	await.Condition(t, "a holder has its part", func() bool { return len(holder.store.InFlightBatches()) > 0 })
+	lost.stop()
+	left := p.exclude(lost)
+	if err := <-done; err != nil && !errors.Is(err, store.ErrUnknown) {
+		t.Error(err)
+	}
+	p.setFate(nil)
+	p.complete(left)
+}
+
 // All machines end while a transaction lacks a part, and run again.
 func TestAllRestartDuringTransaction(t *testing.T) {
 	p := newParted(t, 3)
@@ -230,6 +283,23 @@ func TestForwardingFindsWhatWasTakenOver(t *testing.T) {
 	}
 	p.setFate(nil)
 	p.restartAll(time.Minute) // another handover of the first part would help
+	// Records are handed over when all that they name is.
+	var records, changes atomic.Int64
+	p.mu.Lock()
+	p.sent = func(_, _ trie.MachineID, method string, body []byte) {
+		m := numbered{stamped: true}
+		if method != methodHandover || peer.Decode(body, m.fields) != nil {
+			return
+		}
+		all := int64(len(m.operations))
+		of := int64(len(slices.DeleteFunc(m.operations, func(o replica.Operation) bool { return !isRecord(o) })))
+		if of > 0 && of < all {
+			t.Error("a record is handed over with changes, which wait for it")
+		}
+		records.Add(of)
+		changes.Add(all - of)
+	}
+	p.mu.Unlock()
 	second := p.machines[2]
 	p.setFate(func(_, to trie.MachineID, method string) fate {
 		if method == methodForward && to == second.id && second.writes.Stats().Settled == 0 {
@@ -239,6 +309,9 @@ func TestForwardingFindsWhatWasTakenOver(t *testing.T) {
 	})
 	adoptAll(p.view, p.machines...)
 	p.complete(p.machines)
+	if records.Load() == 0 || changes.Load() == 0 {
+		t.Error("nothing was handed over")
+	}
 }
 
 // What was done is not done again, although its record is forwarded: others may have changed it since.

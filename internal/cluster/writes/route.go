@@ -8,7 +8,6 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/replica"
-	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 )
@@ -104,22 +103,16 @@ func holdersOf(slots []recovery.Place) (h holders) {
 	return h
 }
 
-// split returns the operations of each machine; operation i goes to sets[of[i]], and a record to all machines. If a
-// machine gets all operations, its slice shares their memory.
+// split returns the operations of each machine; operation i goes to sets[of[i]]. A record follows its operations, and
+// goes to all their machines. If a machine gets all operations, its slice shares their memory.
 func split(operations []replica.Operation, sets []holders, of []uint32) map[trie.MachineID][]replica.Operation {
 	// 1. Count the operations of each machine.
-	counts, records := make([]int, len(sets)), 0
+	records := recordHolders(operations, sets, of)
+	counts := make([]int, len(sets))
 	total := map[trie.MachineID]int{}
 	for i, at := range of {
-		if operations[i].Kind != store.OperationRecord {
+		if records[i] == nil {
 			counts[at]++
-			continue
-		}
-		records++
-		for _, m := range sets[at] { // a batch may have nothing else
-			if m != 0 {
-				total[m] += 0
-			}
 		}
 	}
 	for at, n := range counts {
@@ -129,8 +122,10 @@ func split(operations []replica.Operation, sets []holders, of []uint32) map[trie
 			}
 		}
 	}
-	for m := range total {
-		total[m] += records
+	for _, ms := range records {
+		for m := range ms {
+			total[m]++
+		}
 	}
 	// 2. Copy them for each machine if it does not get all.
 	parts := make(map[trie.MachineID][]replica.Operation, len(total))
@@ -141,20 +136,45 @@ func split(operations []replica.Operation, sets []holders, of []uint32) map[trie
 			parts[m] = make([]replica.Operation, 0, n)
 		}
 	}
-	for i, at := range of {
-		if operations[i].Kind == store.OperationRecord {
-			for m := range parts {
-				if total[m] < len(operations) {
-					parts[m] = append(parts[m], operations[i])
-				}
-			}
-			continue
+	give := func(m trie.MachineID, o replica.Operation) {
+		if m != 0 && total[m] < len(operations) {
+			parts[m] = append(parts[m], o)
 		}
-		for _, m := range sets[at] {
-			if m != 0 && total[m] < len(operations) {
-				parts[m] = append(parts[m], operations[i])
+	}
+	for i, at := range of {
+		for m := range records[i] {
+			give(m, operations[i])
+		}
+		if records[i] == nil {
+			for _, m := range sets[at] {
+				give(m, operations[i])
 			}
 		}
 	}
 	return parts
+}
+
+// recordHolders returns the machines of each record, by its index: those of the operations between the record before
+// and this one, and those of its own key.
+func recordHolders(operations []replica.Operation, sets []holders, of []uint32) map[int]map[trie.MachineID]struct{} {
+	var records map[int]map[trie.MachineID]struct{}
+	first := 0
+	for i := range operations {
+		if !isRecord(operations[i]) {
+			continue
+		}
+		ms := map[trie.MachineID]struct{}{}
+		for _, at := range of[first : i+1] {
+			for _, m := range sets[at] {
+				if m != 0 {
+					ms[m] = struct{}{}
+				}
+			}
+		}
+		if records == nil {
+			records = map[int]map[trie.MachineID]struct{}{}
+		}
+		records[i], first = ms, i+1
+	}
+	return records
 }

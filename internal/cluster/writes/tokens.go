@@ -69,13 +69,17 @@ func (tl *tokenLookup) Begun(ctx context.Context) (begun bool, err error) {
 			silent, err = silent+1, fmt.Errorf("machine %s: %w", m, failed)
 		}
 	})
-	copies := min(cmp.Or(v.Base.Copies, recovery.DefaultCopies), cmp.Or(v.Target.Copies, recovery.DefaultCopies))
 	// 2. The answer is certain only if fewer than copies - 1 are silent, because one holder of
 	// the claim may have been replaced: its successor answers without the claim.
-	if begun || silent < max(1, copies-1) {
+	if begun || silent < max(1, leastCopies(v)-1) {
 		return begun, nil
 	}
 	return false, fmt.Errorf("%d machines do not report whether the request was begun before: %w", silent, err)
+}
+
+// leastCopies returns the copies that each row has under v, at least, if there are as many members.
+func leastCopies(v *view.View) int {
+	return min(cmp.Or(v.Base.Copies, recovery.DefaultCopies), cmp.Or(v.Target.Copies, recovery.DefaultCopies))
 }
 
 // requestStates requests the states of tokens from all other members at the same time. It calls
@@ -220,8 +224,16 @@ func (tl *tokenLookup) localStates(tokens []store.Token) ([]tokenState, error) {
 	if err != nil {
 		return nil, peer.Refuse(peer.CodeUnavailable, 0, "look up tokens: %v", err)
 	}
-	for i := range done {
-		if done[i] && states[i] == tokenUnknown {
+	// 3. What has arrived in between is in flight.
+	if slices.Contains(done, true) {
+		foreign = tl.foreignTokens()
+	}
+	for i, t := range tokens {
+		switch {
+		case states[i] != tokenUnknown || !done[i]:
+		case foreign[t]:
+			states[i] = tokenPending
+		default:
 			states[i] = tokenDone
 		}
 	}

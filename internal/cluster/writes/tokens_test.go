@@ -1,13 +1,16 @@
-// Tests of Begun.
+// Tests of the look-ups of tokens.
 
 package writes
 
 import (
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
 )
 
 // Begun fails if as many machines are silent as there are copies, less one, which may have
@@ -49,4 +52,29 @@ func TestBegun(t *testing.T) {
 		t.Error(begun, err)
 	}
 	w.setFate(nil)
+}
+
+// An operation that arrives at a holder during a look-up of its token is in flight, not done.
+func TestTokenArrivesDuringLookUp(t *testing.T) {
+	_, ms := sequencers(t, 3, 3, Options{})
+	sequencer, holder := ms[0], ms[1]
+	for i := range 300 {
+		token := store.Token{1, byte(i), byte(i >> 8)}
+		seen := make(chan tokenState)
+		go func() {
+			for {
+				s, err := holder.writes.localStates([]store.Token{token})
+				if err != nil || s[0] != tokenUnknown {
+					seen <- s[0]
+					return
+				}
+			}
+		}()
+		o := replica.Operation{Kind: store.OperationAdd, Token: token, Stamp: triple.Stamp{Epoch: 1, Sequence: uint64(i + 1)}, Key: keyOf(triple.SPO, fact(i))}
+		d := replica.Delivery{Origin: replica.Origin{Sequencer: sequencer.id, Incarnation: sequencer.incarnation, Batch: uint64(1000 + i)}, Operations: []replica.Operation{o}}
+		require.NoError(t, holder.store.Deliver(ctx, &d, holder.View().Joint()))
+		if s := <-seen; s != tokenPending {
+			t.Fatalf("operation %d: state %d", i, s)
+		}
+	}
 }

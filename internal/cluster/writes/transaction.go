@@ -45,7 +45,8 @@ type Counts struct{ Changed, Removed, Unchanged int64 }
 // If it fails, the counts are of the finished triples. After [store.ErrUnknown] each of the others may be done, or be
 // done later. After [store.ErrUnavailable] and [store.ErrDiskFull] none of the others is done. Operations are only sent
 // again if they were refused, for Options.RetryTimeout. If an operation was done before under the key of ctx
-// ([store.WithRequestKey]), it is not repeated, and counts as unchanged. If ctx ends, a transaction goes on.
+// ([store.WithRequestKey]), or in an earlier view, it is not repeated, and counts as unchanged. If ctx ends, a
+// transaction goes on.
 func (co *coordinator) Transact(ctx context.Context, deletes, adds []triple.Triple) (c Counts, err error) {
 	for _, list := range [][]triple.Triple{deletes, adds} {
 		for i := range list {
@@ -147,15 +148,22 @@ func bySequencer(v *view.View, operations []replica.Operation) (parts []*chunk, 
 func (x *writing) submitAlone(ctx context.Context, v *view.View, c *chunk) (refused error) {
 	var err error
 	var a answer
+	s := submission{operations: c.operations, first: x.first, fence: x.fence}
+	// 1. If there are more machines than copies, it may be that no holder has all operations.
+	if parts := []*chunk{c}; len(c.operations) > 1 && len(v.Members) > leastCopies(v) && fitsRecord(parts) {
+		x.identify(v, parts)
+		s.first, s.record = x.first, newRecord(parts)
+	}
 	kind := c.operations[0].Kind
-	if slices.ContainsFunc(c.operations, func(o replica.Operation) bool { return o.Kind != kind }) {
-		a, err = x.coordinator.submitPartTo(ctx, v, c.machine, submission{operations: c.operations, first: x.first, fence: x.fence})
+	if s.record != nil || slices.ContainsFunc(c.operations, func(o replica.Operation) bool { return o.Kind != kind }) {
+		a, err = x.coordinator.submitPartTo(ctx, v, c.machine, s)
 	} else {
 		a, err = x.coordinator.submitTo(ctx, v, c, x.first, x.fence)
 		if kind == store.OperationDelete {
 			a.removed = a.changed
 		}
 	}
+	// 2. Its outcome.
 	switch {
 	case err == nil && a.outcome == diskFull:
 		x.fail(errFull(v, a.full))

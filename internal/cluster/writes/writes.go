@@ -89,11 +89,12 @@ const (
 	waitSubmit = iota
 	waitCommitted
 	waitHandover
+	waitForward
 	waitPart
 	waits
 )
 
-var waitLimits = [waits]int{128, 128, 32, maxTransactionParts}
+var waitLimits = [waits]int{128, 128, 32, 32, maxTransactionParts}
 
 // New returns the writes of a member. The incarnation of self must be new, because batches are
 // numbered from 1. The caller must close the result.
