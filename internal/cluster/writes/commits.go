@@ -92,7 +92,7 @@ func (fl *inFlight) complete(b *batch) {
 		ctx, stop := context.WithCancel(e.ctx)
 		b.stopJoin = stop
 		fl.running.Go(func() { fl.commitPart(ctx, e, part, b) })
-	case b.hasRecords() && (b.handed || len(b.numbers) > 1): // it is of an earlier view
+	case (b.handed || len(b.numbers) > 1) && b.hasRecords(): // it is of an earlier view
 		fl.running.Go(func() { fl.commitForwarded(e, b) })
 	case len(b.after) > 0:
 		after := b.after

@@ -63,7 +63,7 @@ func (ho *handover) handOverStrays(e *era) error {
 	}
 	// 1. Group their operations by the new sequencers, and records apart from the others.
 	var strays []replica.InFlightBatch
-	rounds := [2]chunks{{view: e.view}, {view: e.view}}
+	rounds := [2]chunks{{view: e.view}, {view: e.view}} // the first one is of records
 	var full [2][]*chunk
 	r := e.view.Joint().Resolver()
 	for _, b := range ho.store.InFlightBatches() {
@@ -79,17 +79,17 @@ func (ho *handover) handOverStrays(e *era) error {
 			if !ok {
 				return errNoSequencer(e.view)
 			}
-			round := 0
+			round := 1
 			if isRecord(b.Operations[i]) {
-				round = 1
+				round = 0
 			}
 			if c := rounds[round].add(m, withStamper(b.Origin.Sequencer, b.Operations[i])); c != nil {
 				full[round] = append(full[round], c)
 			}
 		}
 	}
-	// 2. Send them, records last: these are committed when the operations that they name are there, which may be among the
-	// strays. The entries may only be forgotten after all are committed.
+	// 2. Send them. Records come first, because this machine may be lost when it has the only one of an operation that is
+	// committed; see drive. The entries may only be forgotten after all.
 	for i := range rounds {
 		if err := ho.driveAll(e, append(full[i], rounds[i].rest()...)); err != nil {
 			return err
@@ -111,8 +111,7 @@ func withStamper(sequencer trie.MachineID, o replica.Operation) replica.Operatio
 	return o
 }
 
-// driveAll sends chunks to their sequencers and returns when all are committed, or with the first
-// error.
+// driveAll sends chunks to their sequencers and returns when these have driven all, or with the first error.
 func (ho *handover) driveAll(e *era, all []*chunk) error {
 	ctx, cancel := context.WithCancelCause(e.ctx)
 	defer cancel(nil)
@@ -134,7 +133,7 @@ func (ho *handover) driveAll(e *era, all []*chunk) error {
 	return context.Cause(ctx)
 }
 
-// driveAt sends a chunk to its sequencer, and returns when it is committed.
+// driveAt sends a chunk to its sequencer, and returns when that one has driven it.
 func (ho *handover) driveAt(ctx context.Context, e *era, c *chunk) error {
 	if c.machine == ho.self.Machine {
 		return ho.sequencer.drive(ctx, e.view.Epoch, c.operations)
@@ -162,9 +161,9 @@ func (sq *sequencer) handleHandover(ctx context.Context, body []byte) ([]byte, e
 
 var errEnded = errors.New("the operations are not settled yet")
 
-// drive sends operations stamped by another sequencer to all their places, and waits until they
-// are committed. It must not need a lease, because the leader may wait for it before it gives
-// one.
+// drive sends operations stamped by another sequencer to all their places, and waits until they are committed. For
+// records it waits until all their places have them: they are committed when the operations that they name are there,
+// which may come after them. It must not need a lease, because the leader may wait for it before it gives one.
 func (sq *sequencer) drive(ctx context.Context, epoch uint64, operations []replica.Operation) error {
 	// 1. This machine must be their sequencer in the epoch of the request.
 	v := sq.member.View()
@@ -188,9 +187,14 @@ func (sq *sequencer) drive(ctx context.Context, epoch uint64, operations []repli
 	if err != nil {
 		return err
 	}
+	onlyRecords := !slices.ContainsFunc(operations, func(o replica.Operation) bool { return !isRecord(o) })
 	for _, b := range batches {
+		driven := b.committed
+		if onlyRecords {
+			driven = b.durable
+		}
 		select {
-		case <-b.committed:
+		case <-driven:
 		case <-ctx.Done():
 			return errors.Join(errEnded, context.Cause(ctx))
 		case <-sq.ctx.Done():

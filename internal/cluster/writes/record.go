@@ -26,7 +26,11 @@ import (
 //
 // An operation in flight counts as there when all its holders have it, because its own sequencer completes it. So no two
 // parts wait for each other, and nothing of it needs a lease. An operation of a lost sequencer counts when its new
-// sequencer has taken it over, although its holders have not forgotten it: they may wait for the record.
+// sequencer has taken it over, although its holders have not forgotten it.
+//
+// A holder hands the records of a lost sequencer over first, until all their new holders have them, and then the
+// operations. So an operation is committed only while several machines have its record, and a record does not keep the
+// operations waiting that it waits for.
 
 // maxRecord is the most bytes of a record. The parts of a larger transaction have none, and no tokens, which take space
 // for as long as a store remembers them. So a part may be missing for good if a machine is lost while they are sent.
@@ -83,9 +87,15 @@ func recorded(o *replica.Operation) (operations []replica.Operation, err error) 
 
 // commitForwarded requests the commit of a batch when the operations of its records are forwarded.
 func (fl *inFlight) commitForwarded(e *era, b *batch) {
+	// All holders have the operations of the batch itself.
+	own := map[store.Token]bool{}
+	for i := range b.operations {
+		own[b.operations[i].Token] = true
+	}
 	pause := backoff()
 	for rest := b.operations; len(rest) > 0; {
 		operations, behind := firstRecorded(rest) // in each try, because a record may become too old
+		operations = slices.DeleteFunc(operations, func(o replica.Operation) bool { return own[o.Token] })
 		if fl.handover.forward(e, operations) == nil {
 			rest = behind
 			pause.Reset()
