@@ -63,6 +63,7 @@ func (ho *handover) handOverStrays(e *era) error {
 	}
 	// 1. Group their operations by the new sequencers, and records apart from the others.
 	var strays []replica.InFlightBatch
+	var all []replica.Operation
 	rounds := [2]chunks{{view: e.view}, {view: e.view}} // the first one is of records
 	var full [2][]*chunk
 	r := e.view.Joint().Resolver()
@@ -70,7 +71,7 @@ func (ho *handover) handOverStrays(e *era) error {
 		if alive(e.view, b.Origin) {
 			continue
 		}
-		strays = append(strays, b)
+		strays, all = append(strays, b), append(all, b.Operations...)
 		for i := range b.Operations {
 			if err := r.Resolve(b.Operations[i].Key); err != nil {
 				return err
@@ -89,11 +90,16 @@ func (ho *handover) handOverStrays(e *era) error {
 		}
 	}
 	// 2. Send them. Records come first, because this machine may be lost when it has the only one of an operation that is
-	// committed; see drive. The entries may only be forgotten after all.
+	// committed; see drive.
 	for i := range rounds {
 		if err := ho.driveAll(e, append(full[i], rounds[i].rest()...)); err != nil {
 			return err
 		}
+	}
+	// 3. The entries may only be forgotten when all of their transactions is there, because this machine counts as reconciled
+	// after that.
+	if err := ho.forwardAll(e, all); err != nil {
+		return err
 	}
 	if err := ho.store.Forget(e.ctx, strays); err != nil {
 		return err
@@ -178,7 +184,7 @@ func (sq *sequencer) drive(ctx context.Context, epoch uint64, operations []repli
 		return peer.Refuse(peer.CodeNotOwner, epoch, "machine %s is not the sequencer of operation %d", sq.self.Machine, r.foreign)
 	}
 	// 2. Send an operation if it is not in flight, and wait for all.
-	size := sizeOf(operations)
+	size := sizeWithoutRecords(operations)
 	if err := sq.flight.memory.take(ctx, size); err != nil {
 		return peer.Refuse(peer.CodeUnavailable, epoch, "no room for the operations: %v", err)
 	}
@@ -212,32 +218,29 @@ func (fl *inFlight) startDriving(v *view.View, r *route, operations []replica.Op
 	defer fl.mu.Unlock()
 	// 1. Under the lock: the era must still be that of v, because the route r is.
 	if fl.closed {
-		return nil, sizeOf(operations), errClosing()
+		return nil, sizeWithoutRecords(operations), errClosing()
 	}
 	if fl.era.view != v || len(fl.era.streams) == 0 {
-		return nil, sizeOf(operations), wrongEpoch(fl.era.view)
+		return nil, sizeWithoutRecords(operations), wrongEpoch(fl.era.view)
 	}
 	// An operation below the floor is committed; one in flight has a batch.
 	b := newBatch()
 	b.handed = true
 	var of []uint32
 	for i, o := range operations {
-		if o.Stamp.Less(fl.era.floor) {
+		on := fl.handedBatch(&o)
+		switch {
+		case o.Stamp.Less(fl.era.floor):
 			fl.takeOver(&o)
-			free += size(&o)
-			continue
+		case on == nil:
+			b.operations = append(b.operations, o)
+			of = append(of, r.of[i])
+		case !slices.Contains(batches, on):
+			batches = append(batches, on)
 		}
-		if on := fl.handedBatch(&o); on != nil {
-			if !slices.Contains(batches, on) {
-				batches = append(batches, on)
-			}
-			free += size(&o)
-			continue
-		}
-		b.operations = append(b.operations, o)
-		b.size += size(&o)
-		of = append(of, r.of[i])
 	}
+	b.size = sizeWithoutRecords(b.operations)
+	free = sizeWithoutRecords(operations) - b.size
 	// 2. Track the batch before it is sent, because an answer may come at once.
 	if len(b.operations) == 0 {
 		return batches, free, nil

@@ -30,7 +30,8 @@ import (
 //
 // A holder hands the records of a lost sequencer over first, until all their new holders have them, and then the
 // operations. So an operation is committed only while several machines have its record, and a record does not keep the
-// operations waiting that it waits for.
+// operations waiting that it waits for. Then the holder forwards the records itself, before it forgets them, because it
+// counts as reconciled after that.
 
 // maxRecord is the most bytes of a record. The parts of a larger transaction have none, and no tokens, which take space
 // for as long as a store remembers them. So a part may be missing for good if a machine is lost while they are sent.
@@ -87,27 +88,35 @@ func recorded(o *replica.Operation) (operations []replica.Operation, err error) 
 
 // commitForwarded requests the commit of a batch when the operations of its records are forwarded.
 func (fl *inFlight) commitForwarded(e *era, b *batch) {
-	// All holders have the operations of the batch itself.
-	own := map[store.Token]bool{}
-	for i := range b.operations {
-		own[b.operations[i].Token] = true
-	}
-	pause := backoff()
-	for rest := b.operations; len(rest) > 0; {
-		operations, behind := firstRecorded(rest) // in each try, because a record may become too old
-		operations = slices.DeleteFunc(operations, func(o replica.Operation) bool { return own[o.Token] })
-		if fl.handover.forward(e, operations) == nil {
-			rest = behind
-			pause.Reset()
-		} else if pause.Wait(e.ctx) != nil {
-			return
-		}
+	if fl.handover.forwardAll(e, b.operations) != nil {
+		return
 	}
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
 	if fl.era == e {
 		fl.requestCommit(b)
 	}
+}
+
+// forwardAll forwards the operations of the records among some operations, until all are there or the era ends. All
+// holders must have the operations themselves.
+func (ho *handover) forwardAll(e *era, all []replica.Operation) error {
+	own := map[store.Token]bool{}
+	for i := range all {
+		own[all[i].Token] = true
+	}
+	pause := backoff()
+	for rest := all; len(rest) > 0; {
+		operations, behind := firstRecorded(rest) // in each try, because a record may become too old
+		operations = slices.DeleteFunc(operations, func(o replica.Operation) bool { return own[o.Token] })
+		if ho.forward(e, operations) == nil {
+			rest = behind
+			pause.Reset()
+		} else if err := pause.Wait(e.ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // firstRecorded returns the operations of the first records of a batch, for one message, and what is behind these records.

@@ -156,8 +156,36 @@ func TestCoordinatorAndSequencerAreLost(t *testing.T) {
 	p.transact(p.hold(hangs))
 	p.machines[0].stop()
 	p.machines[1].stop()
+	// A holder is not reconciled before the other part is there, because updates read after that.
+	refused := make(chan trie.MachineID, 1000)
+	p.setFate(func(from, _ trie.MachineID, method string) fate {
+		if method == methodForward && len(refused) < 100 {
+			refused <- from
+			return unsent
+		}
+		return arrives
+	})
+	lost := p.machines[1]
+	holders := slices.DeleteFunc(slices.Clone(p.machines), func(m *machine) bool {
+		return m == p.machines[0] || m == lost || !slices.ContainsFunc(m.store.InFlightBatches(), func(b replica.InFlightBatch) bool { return b.Origin.Sequencer == lost.id })
+	})
+	left := p.exclude(p.machines[0], lost)
+	to := p.sequencer(p.triples[1])
+	for _, m := range holders {
+		if m.id == to {
+			continue // it forwards to itself
+		}
+		within(t, "a holder or the new sequencer forwards", func() {
+			for range 5 {
+				<-refused
+			}
+		})
+		if m.writes.Reconciled() {
+			t.Error("a holder is reconciled, and a part is missing")
+		}
+	}
 	p.setFate(nil)
-	p.complete(p.exclude(p.machines[0], p.machines[1]))
+	p.complete(left)
 }
 
 // A sequencer is lost before any holder has its part: the coordinator submits the part again.

@@ -81,6 +81,17 @@ func sizeOf(operations []replica.Operation) (n int64) {
 	return n
 }
 
+// sizeWithoutRecords is sizeOf without records: as when they were stamped, they need no room. So they cannot keep out the
+// operations that they wait for.
+func sizeWithoutRecords(operations []replica.Operation) (n int64) {
+	for i := range operations {
+		if !isRecord(operations[i]) {
+			n += size(&operations[i])
+		}
+	}
+	return n
+}
+
 func size(o *replica.Operation) int64 {
 	return int64(bytesOf(o)) + operationBytes
 }
