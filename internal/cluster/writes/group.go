@@ -268,7 +268,7 @@ func (fl *inFlight) stamp(g *grouped) (free int64) {
 			}
 			r.await(b)
 		}
-		// 5. The record goes where the first of its operations goes, and to all others of the batch.
+		// 5. The record follows its operations, and goes where they go (split).
 		if len(r.record) > 0 && len(b.operations) > first {
 			fl.era.sequence++
 			stamp := triple.Stamp{Epoch: g.view.Epoch, Sequence: fl.era.sequence}

@@ -56,7 +56,8 @@ func (ho *handover) run(e *era) {
 // parallel bounds the concurrent requests of one caller.
 const parallel = 8
 
-// handOverStrays hands over all present strays, and forgets them when they are committed.
+// handOverStrays hands over all present strays. It forgets them when they are committed, and their transactions are
+// complete.
 func (ho *handover) handOverStrays(e *era) error {
 	if !ho.hasStrays(e.view) {
 		return nil
@@ -96,8 +97,7 @@ func (ho *handover) handOverStrays(e *era) error {
 			return err
 		}
 	}
-	// 3. The entries may only be forgotten when all of their transactions is there, because this machine counts as reconciled
-	// after that.
+	// 3. This machine counts as reconciled when it has forgotten them, so their transactions must be complete before.
 	if err := ho.forwardAll(e, all); err != nil {
 		return err
 	}
