@@ -185,8 +185,8 @@ func setOperation(params url.Values, nameDefault string, defaults []string, name
 type UpdateResult = api.UpdateResult
 
 // Update makes a SPARQL update, durably when it returns. On a lone node it is done as a whole or
-// not at all. In a cluster an update is not atomic (see UpdateResult.Isolation), and a part of it
-// may be done if it fails. It is sent again if the node was too busy to begin, or if its answer was
+// not at all. The same holds in a cluster, with the limits in docs/GUARANTEES.md ("Atomic changes in a
+// cluster"). It is sent again if the node was too busy to begin, or if its answer was
 // lost; see the package on retries.
 func (c *Client) Update(ctx context.Context, update string, o QueryOptions) (UpdateResult, error) {
 	result, err := c.update(ctx, update, o)

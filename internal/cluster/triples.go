@@ -63,6 +63,21 @@ func (t *triples) onLone(f func() error) (done bool, err error) {
 // Reader returns a snapshot of the lone store, or a reader of the cluster (see [reads.Snapshot]
 // for its guarantees).
 func (t *triples) Reader() (store.Reader, error) {
+	return t.reader(func(sn *reads.Snapshot) *reads.Snapshot { return sn })
+}
+
+// StateReader is Reader, but the rows of a cluster's are all of one state, too (see [reads.Snapshot.OneState]).
+func (t *triples) StateReader() (r store.Reader, release func(), err error) {
+	release = func() {}
+	r, err = t.reader(func(sn *reads.Snapshot) (one *reads.Snapshot) {
+		one, release = sn.OneState()
+		return one
+	})
+	return r, release, err
+}
+
+// reader returns a snapshot of the lone store, or the one that of returns of the cluster's.
+func (t *triples) reader(of func(*reads.Snapshot) *reads.Snapshot) (store.Reader, error) {
 	var r store.Reader
 	lone, err := t.onLone(func() (err error) {
 		r, err = t.store.Reader()
@@ -72,7 +87,10 @@ func (t *triples) Reader() (store.Reader, error) {
 		if err := t.admission.notJoined(); err != nil {
 			return nil, err
 		}
-		r, err = t.snapshot()
+		var sn *reads.Snapshot
+		if sn, err = t.snapshot(); err == nil {
+			r = of(sn)
+		}
 	}
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -83,10 +84,11 @@ type Answer struct {
 	Form ast.Form
 	Vars []string // of SELECT
 
-	run    *run
-	result *sparql.Result
-	closed bool
-	empty  bool // there is no row, no triple, or the boolean is false
+	run      *run
+	prepared *sparql.Prepared
+	result   *sparql.Result
+	closed   bool
+	empty    bool // there is no row, no triple, or the boolean is false
 }
 
 // run holds the resources of an execution: a turn, a snapshot and the network.
@@ -98,8 +100,11 @@ type run struct {
 	memory   reservation
 	network  *outbound.Client
 	snapshot store.Reader
+	filter   func(store.Reader) store.Reader // makes snapshot of that of the store
+	release  func()                          // permits rows of later states
 	span     *tracing.Span
 	rows     int64 // that were returned
+	begun    int   // how many times it was begun again
 	failed   error // the first error of the run
 }
 
@@ -121,20 +126,31 @@ func (q *Query) Run(ctx context.Context) (*Answer, error) {
 	}
 	r.span = span
 	// 2. Plan it. Operators read nothing yet.
+	a := &Answer{run: r, prepared: prepared}
 	_, plans := tracing.Start(ctx, "plan")
-	result, err := prepared.Run(r.ctx, r.snapshot.Source())
+	err = a.plan()
 	plans.End(err)
-	if err == nil && result.Plan().EstimatedRows() > longRows {
-		if err = r.turn.ToLong(); err != nil {
-			result.Close()
-		}
-	}
 	if err != nil {
 		r.failed = r.cause(err)
 		r.end()
 		return nil, r.failed
 	}
-	return &Answer{Form: result.Form, Vars: result.Vars, run: r, result: result}, nil
+	a.Form, a.Vars = a.result.Form, a.result.Vars
+	return a, nil
+}
+
+// plan begins to execute the query on the snapshot of its run.
+func (a *Answer) plan() error {
+	result, err := a.prepared.Run(a.run.ctx, a.run.snapshot.Source())
+	if err == nil && result.Plan().EstimatedRows() > longRows {
+		if err = a.run.turn.ToLong(); err != nil {
+			result.Close()
+		}
+	}
+	if err == nil {
+		a.result = result
+	}
+	return err
 }
 
 // Explain returns the plan of the query, and does not run it.
@@ -154,6 +170,7 @@ func (q *Query) begin(ctx context.Context) (*run, *sparql.Prepared, error) {
 	e := q.engine
 	r := &run{engine: e, network: e.network()}
 	r.ctx, r.cancel = e.limit(ctx, q.params)
+	// Each step needs the one before.
 	var prepared *sparql.Prepared
 	var err error
 	if r.turn, err = e.turns.Begin(r.ctx, q.params.Client); err == nil {
@@ -166,9 +183,10 @@ func (q *Query) begin(ctx context.Context) (*run, *sparql.Prepared, error) {
 			prepared, err = q.prepared.With(opts)
 		}
 		if err == nil {
-			if r.snapshot, err = e.store.Reader(); err == nil {
-				r.snapshot = q.params.observed(graphrights.Filter(ctx, prefixes.HideIn(r.snapshot)))
+			r.filter = func(sn store.Reader) store.Reader {
+				return q.params.observed(graphrights.Filter(ctx, prefixes.HideIn(sn)))
 			}
+			err = r.open()
 		}
 	}
 	if err != nil {
@@ -176,6 +194,15 @@ func (q *Query) begin(ctx context.Context) (*run, *sparql.Prepared, error) {
 		return nil, nil, r.cause(err)
 	}
 	return r, prepared, nil
+}
+
+// open makes the snapshot one of the present state.
+func (r *run) open() error {
+	sn, release, err := r.engine.store.StateReader()
+	if err == nil {
+		r.snapshot, r.release = r.filter(sn), release
+	}
+	return err
 }
 
 // cause returns the reason for the end of the run's context, if it ended.
@@ -188,9 +215,7 @@ func (r *run) cause(err error) error {
 // end returns the memory, the turn and the snapshot of the run. It must be called once.
 func (r *run) end() {
 	if r.snapshot != nil {
-		if err := r.snapshot.Close(); err != nil {
-			r.engine.opts.Logger.ErrorContext(r.ctx, "close the snapshot of a query", "err", err)
-		}
+		r.closeSnapshot(r.snapshot)
 	}
 	r.network.Close()
 	if r.turn != nil {
@@ -202,40 +227,82 @@ func (r *run) end() {
 	r.span.End(r.failed)
 }
 
+func (r *run) closeSnapshot(sn store.Reader) {
+	if err := sn.Close(); err != nil {
+		r.engine.opts.Logger.ErrorContext(r.ctx, "close the snapshot of a query", "err", err)
+	}
+}
+
+// maxBegun is how many times a query is begun again. The last time its rows may be those of several states.
+const maxBegun = 5
+
+// beginAgain reports whether the query has begun again, on the present state: nothing was returned, and the rows of the
+// state that it began with are not kept any more. The error is that of the new beginning.
+func (a *Answer) beginAgain(err error) (bool, error) {
+	r := a.run
+	if !errors.Is(err, store.ErrSnapshotTooOld) || r.rows > 0 || r.begun == maxBegun {
+		return false, err
+	}
+	a.result.Close()
+	old := r.snapshot
+	if err := r.open(); err != nil {
+		return false, err
+	}
+	r.closeSnapshot(old)
+	if r.begun++; r.begun == maxBegun {
+		r.release()
+	}
+	err = a.plan()
+	return err == nil, err
+}
+
+// each passes on what a result has. all returns it.
+func each[T any](a *Answer, all func(*sparql.Result) iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for again := true; again; {
+			again = false
+			for one, err := range all(a.result) {
+				if err != nil {
+					if again, err = a.beginAgain(err); again {
+						break
+					}
+				}
+				if a.run.rows++; a.run.rows == 1 {
+					a.run.release() // it cannot begin again
+				}
+				if !yield(one, a.run.cause(err)) {
+					return
+				}
+			}
+		}
+		a.empty = a.run.rows == 0
+	}
+}
+
 // Prologue returns the base and the prefixes declared by the query.
 func (q *Query) Prologue() ast.Prologue { return q.prepared.Prologue() }
 
 // Rows returns the solutions of a SELECT: a term for each variable, zero if it is unbound. The
 // slice is valid until the next step. An error ends the solutions.
 func (a *Answer) Rows() iter.Seq2[[]triple.Term, error] {
-	return func(yield func([]triple.Term, error) bool) {
-		for row, err := range a.result.Rows() {
-			a.run.rows++
-			if !yield(row, a.run.cause(err)) {
-				return
-			}
-		}
-		a.empty = a.run.rows == 0
-	}
+	return each(a, (*sparql.Result).Rows)
 }
 
 // Triples returns the triples of a CONSTRUCT or DESCRIBE. If there are many, a triple may be
 // repeated. An error ends them.
 func (a *Answer) Triples() iter.Seq2[triple.Triple, error] {
-	return func(yield func(triple.Triple, error) bool) {
-		for t, err := range a.result.Triples() {
-			a.run.rows++
-			if !yield(t, a.run.cause(err)) {
-				return
-			}
-		}
-		a.empty = a.run.rows == 0
-	}
+	return each(a, (*sparql.Result).Triples)
 }
 
 // Boolean returns the result of an ASK.
 func (a *Answer) Boolean() (bool, error) {
 	ok, err := a.result.Boolean()
+	for again := err != nil; again; {
+		if again, err = a.beginAgain(err); again {
+			ok, err = a.result.Boolean()
+			again = err != nil
+		}
+	}
 	a.empty = !ok && err == nil
 	return ok, a.run.cause(err)
 }

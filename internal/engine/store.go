@@ -8,7 +8,7 @@ import (
 
 // Store is the part of [store.Triples] for an engine.
 type Store interface {
-	Reader() (store.Reader, error)
+	StateReader() (r store.Reader, release func(), err error)
 	store.Writer
 	Isolation() store.Isolation
 }

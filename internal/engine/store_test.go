@@ -24,12 +24,12 @@ type partialSnapshot struct {
 	read bool
 }
 
-func (p partial) Reader() (store.Reader, error) {
+func (p partial) StateReader() (r store.Reader, release func(), err error) {
 	if p.err != nil {
-		return nil, p.err
+		return nil, nil, p.err
 	}
 	sn, err := p.Store.Snapshot()
-	return &partialSnapshot{Snapshot: sn}, err
+	return &partialSnapshot{Snapshot: sn}, func() {}, err
 }
 
 func (s *partialSnapshot) Source() sparql.Source {

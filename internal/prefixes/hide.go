@@ -35,6 +35,14 @@ func (h hidden) Reader() (store.Reader, error) {
 	return HideIn(r), nil
 }
 
+// StateReader implements [store.Triples].
+func (h hidden) StateReader() (r store.Reader, release func(), err error) {
+	if r, release, err = h.Triples.StateReader(); err != nil {
+		return nil, nil, err
+	}
+	return HideIn(r), release, nil
+}
+
 // Write implements [store.Writer].
 func (h hidden) Write(ctx context.Context, c store.Change) (store.Result, error) {
 	if update := c.Update; update != nil {

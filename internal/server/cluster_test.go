@@ -50,6 +50,11 @@ func (s *spread) Reader() (store.Reader, error) {
 	return &spreadSnapshot{Reader: sn, store: s}, err
 }
 
+func (s *spread) StateReader() (r store.Reader, release func(), err error) {
+	r, err = s.Reader()
+	return r, func() {}, err
+}
+
 func (s *spread) Write(ctx context.Context, c store.Change) (store.Result, error) {
 	if update := c.Update; update != nil {
 		c.Update = func(sn store.Reader) (store.Steps, error) { return update(&spreadSnapshot{Reader: sn, store: s}) }

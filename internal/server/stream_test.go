@@ -58,6 +58,11 @@ func (b *brokenStore) Reader() (store.Reader, error) {
 	return brokenSnapshot{sn, b}, err
 }
 
+func (b *brokenStore) StateReader() (r store.Reader, release func(), err error) {
+	r, err = b.Reader()
+	return r, func() {}, err
+}
+
 func (b brokenSnapshot) Range(ctx context.Context, bounds triple.Bounds, o store.ReadOptions) iter.Seq2[store.Row, error] {
 	return func(yield func(store.Row, error) bool) {
 		n := 0

@@ -20,25 +20,26 @@ import (
 
 // Errors of a store. Test with [errors.Is]. Package fault describes them.
 var (
-	ErrNotFound    = fault.ErrNotFound
-	ErrReadOnly    = fault.ErrReadOnly
-	ErrClosed      = fault.ErrClosed
-	ErrDiskFull    = fault.ErrDiskFull
-	ErrLocked      = fault.ErrLocked
-	ErrVersion     = fault.ErrVersion
-	ErrCorrupt     = fault.ErrCorrupt
-	ErrBackup      = fault.ErrBackup
-	ErrFailed      = fault.ErrFailed
-	ErrBusy        = fault.ErrBusy
-	ErrUnknown     = fault.ErrUnknown
-	ErrBegun       = fault.ErrBegun
-	ErrDone        = fault.ErrDone
-	ErrTooLarge    = fault.ErrTooLarge
-	ErrMember      = fault.ErrMember
-	ErrUnavailable = fault.ErrUnavailable
-	ErrLost        = fault.ErrLost
-	ErrInvalid     = fault.ErrInvalid
-	ErrRejected    = fault.ErrRejected
+	ErrNotFound       = fault.ErrNotFound
+	ErrReadOnly       = fault.ErrReadOnly
+	ErrClosed         = fault.ErrClosed
+	ErrDiskFull       = fault.ErrDiskFull
+	ErrLocked         = fault.ErrLocked
+	ErrVersion        = fault.ErrVersion
+	ErrCorrupt        = fault.ErrCorrupt
+	ErrBackup         = fault.ErrBackup
+	ErrFailed         = fault.ErrFailed
+	ErrBusy           = fault.ErrBusy
+	ErrUnknown        = fault.ErrUnknown
+	ErrBegun          = fault.ErrBegun
+	ErrDone           = fault.ErrDone
+	ErrTooLarge       = fault.ErrTooLarge
+	ErrMember         = fault.ErrMember
+	ErrUnavailable    = fault.ErrUnavailable
+	ErrLost           = fault.ErrLost
+	ErrSnapshotTooOld = fault.ErrSnapshotTooOld
+	ErrInvalid        = fault.ErrInvalid
+	ErrRejected       = fault.ErrRejected
 )
 
 // The tables of a store's database, see package keyspace.
@@ -52,6 +53,10 @@ const (
 type Triples interface {
 	// Reader returns a view of the triples. The caller must close it.
 	Reader() (Reader, error)
+	// StateReader returns a view whose rows are all of one state. If those of that state are not kept any more, a read
+	// returns [ErrSnapshotTooOld], and after the call of release rows of later states. In a cluster of two it is
+	// Reader. The caller must close it.
+	StateReader() (r Reader, release func(), err error)
 	Writer
 	Upkeep
 	// Isolation returns the isolation of queries and updates.
@@ -133,6 +138,12 @@ func (s *Store) Reader() (Reader, error) {
 	return sn, nil
 }
 
+// StateReader is Reader.
+func (s *Store) StateReader() (r Reader, release func(), err error) {
+	r, err = s.Reader()
+	return r, func() {}, err
+}
+
 // Degraded returns false, because a lone store has all orders.
 func (sn *Snapshot) Degraded() bool { return false }
 
@@ -147,8 +158,8 @@ const (
 	// IsolationSnapshot is the isolation of a lone node: a query sees one state, and an update is
 	// atomic.
 	IsolationSnapshot Isolation = "snapshot"
-	// IsolationTriple is the isolation of a cluster: operations on one triple are linearizable. An
-	// update is not atomic, and a query may see a part of it.
+	// IsolationTriple is the isolation of a cluster: operations on one triple are linearizable, and an
+	// update is atomic, with limits. Not all parts of a query are promised to be of one state.
 	IsolationTriple Isolation = "triple"
 )
 
@@ -158,7 +169,7 @@ func (i Isolation) Explain() string {
 	case IsolationSnapshot:
 		return "a query sees one state, and an update is atomic"
 	case IsolationTriple:
-		return "each triple is linearizable; updates are not atomic, and a query sees no one state"
+		return "each triple is linearizable, and an update is atomic; not all of a query is promised to be of one state"
 	}
 	return "unknown: the server does not say"
 }

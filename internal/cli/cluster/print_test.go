@@ -21,7 +21,7 @@ func TestPrintCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `cluster    photos, generation 2
-isolation  each triple is linearizable; updates are not atomic, and a query sees no one state
+isolation  each triple is linearizable, and an update is atomic; not all of a query is promised to be of one state
 epoch      1,017, fill
 protocol   2.0; 1 of 5 members have a newer one
 waiting    the walk of 00b2

@@ -4,6 +4,7 @@ package reads
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
@@ -18,10 +19,17 @@ import (
 type attempt struct {
 	*Snapshot
 	view *view.View
+	tick triple.Stamp // zero if it has none
 }
 
-// newAttempt returns a try of a read under a view.
-func (sn *Snapshot) newAttempt(v *view.View) attempt { return attempt{sn, v} }
+// newAttempt returns a try under a view of a read without a tick.
+func (sn *Snapshot) newAttempt(v *view.View) attempt { return attempt{Snapshot: sn, view: v} }
+
+// attemptRows returns a try of a read of rows under a view.
+func (sn *Snapshot) attemptRows(ctx context.Context, v *view.View) (attempt, error) {
+	tick, err := sn.tick(ctx, v)
+	return attempt{sn, v, tick}, err
+}
 
 // plannable returns the present view, and an error if the range cannot be read under it.
 func (sn *Snapshot) plannable(r triple.Range) (*view.View, error) {

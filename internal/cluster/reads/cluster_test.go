@@ -62,7 +62,8 @@ type machine struct {
 	// nil, it does what WaitCommitted does.
 	settle func(context.Context, []replica.Origin) error
 	open   func([]replica.Origin) []replica.Origin
-	now    triple.Stamp // what Now returns; zero is an error
+	now    triple.Stamp   // what Now returns; zero is an error
+	later  []triple.Stamp // if it is not empty, Now returns the first one, and drops it
 	// cut is after how many more bytes the connections that this machine has
 	// made break; 0 is never.
 	cut     atomic.Int64
@@ -130,6 +131,9 @@ func (m *machine) Uncommitted(ctx context.Context, batches []replica.Origin, _ b
 }
 
 func (m *machine) Now(context.Context) (triple.Stamp, error) {
+	if len(m.later) > 0 {
+		m.now, m.later = m.later[0], m.later[1:]
+	}
 	if m.now == (triple.Stamp{}) {
 		return m.now, errors.New("there is no oracle")
 	}

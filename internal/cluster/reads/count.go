@@ -100,22 +100,27 @@ func requestAll(ctx context.Context, v *view.View, groups []*group, fetch func(c
 // count returns how many rows of ranges pass a filter; nil passes all. The ranges ascend and are disjoint.
 func (sn *Snapshot) count(ctx context.Context, ranges []triple.Range, f *filter) (int64, error) {
 	sum, err := sn.total(ctx, ranges, func(ctx context.Context, v *view.View, g *group) (tally, error) {
-		q := &request{epoch: v.Epoch, view: v, filter: f, wait: sn.wait, tick: sn.tick(ctx, v), ranges: g.ranges}
-		switch {
-		case !g.live:
-			n := int64(0)
-			err := fallback{sn.newAttempt(v)}.visit(ctx, q, func(int, []byte, []byte) error { n++; return nil })
-			return tally{rows: n, exact: true}, err
-		case g.owner == sn.reads.self:
-			n, _, err := sn.reads.countLocal(ctx, q)
-			return tally{rows: n, exact: true}, err
+		at, err := sn.attemptRows(ctx, v)
+		if err != nil {
+			return tally{}, err
 		}
 		n := int64(0)
-		err := turns.Wait(ctx, func() (err error) {
-			n, err = sn.reads.countRemote(turns.Detach(ctx), q, g.owner)
-			return err
-		})
-		return tally{rows: n, exact: true}, err
+		q := &request{epoch: v.Epoch, view: v, filter: f, wait: sn.wait, tick: at.tick, ranges: g.ranges}
+		switch {
+		case !g.live:
+			err = fallback{at}.visit(ctx, q, func(int, []byte, []byte) error { n++; return nil })
+		case g.owner == sn.reads.self:
+			n, _, err = sn.reads.countLocal(ctx, q)
+		default:
+			err = turns.Wait(ctx, func() (err error) {
+				n, err = sn.reads.countRemote(turns.Detach(ctx), q, g.owner)
+				return err
+			})
+		}
+		if err == nil {
+			err = sn.returns(at.tick)
+		}
+		return tally{rows: n, exact: true}, sn.failed(at.tick, err)
 	})
 	return sum.rows, err
 }

@@ -34,8 +34,11 @@
 // after the call began, and has every operation that was acknowledged before the call. The same holds if the
 // oracle is silent, of two members, and for annotations. If a row exists throughout, it comes exactly once.
 //
+// A query must not mix states. So its snapshot is that of [Snapshot.OneState]: it waits for the oracle, and it fails
+// in place of going on without a tick, if it has returned rows. The query begins again then.
+//
 // An answer has all of a bulk load or nothing of it. While its tables are ingested, reads wait.
-// If a read has returned rows before, it ends with store.ErrUnavailable, because the rows after
+// If a read has returned rows before, it ends with store.ErrSnapshotTooOld, because the rows after
 // them would have the load.
 //
 // # Owners that are down

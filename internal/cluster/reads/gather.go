@@ -96,7 +96,7 @@ func (fb fallback) gather(ctx context.Context, f *filter, dead []indexed, each f
 	}
 	replicas = union(replicas)
 	for _, machine := range j.BaseLive {
-		q := &request{epoch: fb.view.Epoch, view: fb.view, replicas: true, filter: f, wait: fb.wait, tick: fb.tick(ctx, fb.view), ranges: replicas}
+		q := &request{epoch: fb.view.Epoch, view: fb.view, replicas: true, filter: f, wait: fb.wait, tick: fb.tick, ranges: replicas}
 		if err := fb.eachOf(ctx, q, machine, match); err != nil {
 			return err
 		}

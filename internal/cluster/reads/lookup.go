@@ -32,25 +32,39 @@ func (sn *Snapshot) lookup(ctx context.Context, ranges []triple.Range, f *filter
 		}
 		// 1. One try, under the present view. If a load was published after the first rows, the
 		// look-up must end.
-		v, at := sn.reads.member.View(), first
+		v, index := sn.reads.member.View(), first
 		if key != nil && v.Shown() != shown {
 			return errPublished
 		}
 		shown = v.Shown()
-		err := sn.newAttempt(v).tryLookup(ctx, rest, f, true, func(r row) error {
-			r.index += at
-			key, first, moved = append(key[:0], r.key...), r.index, true
-			if stop = each(r); stop != nil {
-				return errStop
+		at, err := sn.attemptRows(ctx, v)
+		if err == nil {
+			returned := false
+			err = at.tryLookup(ctx, rest, f, true, func(r row) error {
+				if !returned {
+					if err := sn.returns(at.tick); err != nil {
+						return err
+					}
+					returned = true
+				}
+				r.index += index
+				key, first, moved = append(key[:0], r.key...), r.index, true
+				if stop = each(r); stop != nil {
+					return errStop
+				}
+				return nil
+			})
+			if err == nil && !returned {
+				err = sn.returns(at.tick)
 			}
-			return nil
-		})
+		}
 		if stop != nil {
 			return stop
 		}
 		if err == nil {
 			return ctx.Err()
 		}
+		err = sn.failed(at.tick, err)
 		// 2. After a failure: drop the ranges and rows each has got, and retry.
 		if moved {
 			t.progress()
@@ -129,7 +143,7 @@ func (at attempt) openGroups(ctx context.Context, groups []*group, f *filter, ot
 			if (!g.live || g.owner == self) != here {
 				continue
 			}
-			q := &request{epoch: at.view.Epoch, view: at.view, filter: f, wait: at.wait, tick: at.tick(ctx, at.view), ranges: g.ranges}
+			q := &request{epoch: at.view.Epoch, view: at.view, filter: f, wait: at.wait, tick: at.tick, ranges: g.ranges}
 			var err error
 			switch {
 			case g.live:

@@ -24,7 +24,7 @@ var errTooLong = errors.New("the read took too long to hold a snapshot any longe
 
 // errPublished is returned if a bulk load was published after the first rows were read: the rows
 // before lack its triples, and the rows after would have them.
-var errPublished = fmt.Errorf("%w: a bulk load was published in the middle of the read: begin it again", store.ErrUnavailable)
+var errPublished = fmt.Errorf("%w: a bulk load was published in the middle of the read: begin it again", store.ErrSnapshotTooOld)
 
 // remoteError is a failure between two machines. A retry may succeed.
 type remoteError struct {
@@ -91,14 +91,13 @@ func (c *clock) left(timeout time.Duration) time.Duration {
 // retries bounds the retries of one read.
 type retries struct {
 	*common
-	moment *moment // of the snapshot
-	clock  *clock
-	pause  time.Duration
+	clock *clock
+	pause time.Duration
 }
 
 // retries returns the retries of a read that begins, and the context of its requests.
 func (sn *Snapshot) retries(ctx context.Context) (retries, context.Context) {
-	t := retries{common: sn.reads.common, moment: sn.moment, clock: &clock{}}
+	t := retries{common: sn.reads.common, clock: &clock{}}
 	t.clock.progress()
 	return t, context.WithValue(ctx, clockKey{}, t.clock)
 }
@@ -127,10 +126,7 @@ func (t *retries) wait(ctx context.Context, under *view.View, err error) error {
 		return nil
 	}
 	var refusal *peer.Refusal
-	if errors.As(err, &refusal) && refusal.Code == peer.CodeTick {
-		t.moment.torn.Store(true)
-		return nil
-	}
+	errors.As(err, &refusal)
 	// 2. Wait for a newer view or for a pause; the pause doubles with each retry.
 	t.pause = min(max(2*t.pause, 5*time.Millisecond), 500*time.Millisecond)
 	if refusal != nil && refusal.Code == peer.CodeEpoch && refusal.Epoch > under.Epoch {

@@ -41,6 +41,7 @@ type scan struct {
 	rest          triple.Range // the part of remaining after the queue
 	reversePieces []piece      // of rest
 	view          *view.View   // nil if nothing is planned
+	tick          triple.Stamp // of the plan, see attempt
 	lastTried     *view.View   // the view of the last try, even if it failed
 	budget        int64        // of the next piece's first request
 
@@ -60,7 +61,8 @@ type scan struct {
 // queued is a piece with its feed. The feed is opened ahead or when the piece is reached.
 type queued struct {
 	piece
-	feed feed
+	feed  feed
+	begun bool // a part of the answer was returned, or the next one will be
 }
 
 func (q *queued) close() {
@@ -174,6 +176,9 @@ func (s *scan) skipTo(key []byte, target triple.Range) bool {
 		return true
 	}
 	r, ok, done, err := first.feed.seek(key)
+	if err == nil && (ok || done) {
+		err = s.begin(first)
+	}
 	switch {
 	case err != nil:
 		return false // a lasting error comes again
@@ -217,6 +222,7 @@ func (s *scan) nextPlanned() bool {
 			s.hasRow = false
 			s.retries.progress()
 		}
+		err = s.snapshot.failed(s.tick, err)
 		if err := s.retries.wait(s.ctx, s.lastTried, err); err != nil {
 			return s.fail(err)
 		}
@@ -253,6 +259,9 @@ func (s *scan) step() (row, bool, error) {
 			}
 		}
 		r, ok, err := first.feed.next()
+		if err == nil {
+			err = s.begin(first)
+		}
 		if err != nil {
 			return row{}, false, err
 		}
@@ -271,6 +280,15 @@ func (s *scan) step() (row, bool, error) {
 		}
 		return r, err == nil, err
 	}
+}
+
+// begin must be called before a row of a piece is returned, or their absence.
+func (s *scan) begin(q *queued) (err error) {
+	if !q.begun {
+		err = s.snapshot.returns(s.tick)
+		q.begun = err == nil
+	}
+	return err
 }
 
 // pop removes the first piece from the queue, because it was read or skipped.
@@ -320,6 +338,9 @@ func (s *scan) plan() (bool, error) {
 		if s.returned && v.Shown() != s.shown {
 			return false, errPublished
 		}
+		if s.tick, err = s.snapshot.tick(s.ctx, v); err != nil {
+			return false, err
+		}
 		s.view, s.rest, s.shown = v, s.remaining, v.Shown()
 	}
 	if s.rest.Empty() {
@@ -343,9 +364,9 @@ func (s *scan) plan() (bool, error) {
 
 // open opens the feed of a piece. With ahead its rows are requested in the background.
 func (s *scan) open(q *queued, ahead bool) (err error) {
-	sent := &request{epoch: s.view.Epoch, view: s.view, reverse: s.reverse, filter: s.filter, limit: s.limit, wait: s.snapshot.wait, tick: s.snapshot.tick(s.ctx, s.view), ranges: []triple.Range{q.Range}}
+	sent := &request{epoch: s.view.Epoch, view: s.view, reverse: s.reverse, filter: s.filter, limit: s.limit, wait: s.snapshot.wait, tick: s.tick, ranges: []triple.Range{q.Range}}
 	if !q.live {
-		q.feed, err = fallback{s.snapshot.newAttempt(s.view)}.open(s.ctx, sent)
+		q.feed, err = fallback{attempt{s.snapshot, s.view, s.tick}}.open(s.ctx, sent)
 		return err
 	}
 	most := max(s.snapshot.reads.options.Ahead/(aheadPieces+2), 1)

@@ -91,16 +91,24 @@ func (sn *Snapshot) skip(ctx context.Context, all triple.Range, reverse bool, f 
 // skipPiece skips at most limit rows of a piece. last is the key of the last skipped row if rows may
 // follow it in the piece, otherwise nil.
 func (sn *Snapshot) skipPiece(ctx context.Context, v *view.View, p piece, reverse bool, f *filter, limit int64) (n int64, last []byte, err error) {
-	q := &request{epoch: v.Epoch, view: v, reverse: reverse, filter: f, limit: min(limit, maxSkip), wait: sn.wait, tick: sn.tick(ctx, v), ranges: []triple.Range{p.Range}}
-	switch {
-	case p.live && p.owner == sn.reads.self:
-		return sn.reads.countLocal(ctx, q)
-	case p.live:
-		err = turns.Wait(ctx, func() (err error) {
-			n, last, err = sn.reads.skipRemote(turns.Detach(ctx), q, p.owner)
-			return err
-		})
-		return n, last, err
+	if p.live {
+		tick, err := sn.tick(ctx, v)
+		if err != nil {
+			return 0, nil, err
+		}
+		q := &request{epoch: v.Epoch, view: v, reverse: reverse, filter: f, limit: min(limit, maxSkip), wait: sn.wait, tick: tick, ranges: []triple.Range{p.Range}}
+		if p.owner == sn.reads.self {
+			n, last, err = sn.reads.countLocal(ctx, q)
+		} else {
+			err = turns.Wait(ctx, func() (err error) {
+				n, last, err = sn.reads.skipRemote(turns.Detach(ctx), q, p.owner)
+				return err
+			})
+		}
+		if err == nil {
+			err = sn.returns(tick)
+		}
+		return n, last, sn.failed(tick, err)
 	}
 	// The owner is down: read the rows and drop them.
 	s, err := sn.scan(ctx, p.Range, reverse, f, 0)

@@ -35,7 +35,7 @@ type Snapshot struct {
 
 // Snapshot returns a snapshot of the cluster.
 func (r *Reads) Snapshot() (*Snapshot, error) {
-	return &Snapshot{reads: r, closed: new(atomic.Bool), degraded: new(atomic.Bool), moment: newMoment()}, nil
+	return &Snapshot{reads: r, closed: new(atomic.Bool), degraded: new(atomic.Bool), moment: &moment{}}, nil
 }
 
 // Close ends the snapshot. If a read runs, it ends with store.ErrClosed at its next request.
@@ -59,6 +59,17 @@ func (sn *Snapshot) Waiting() *Snapshot {
 	w := *sn
 	w.wait = true
 	return &w
+}
+
+// OneState returns a snapshot whose rows are all as of one tick. A read that cannot be as of that of rows before fails
+// with [store.ErrSnapshotTooOld], and waits for a tick as long as for a machine that is down. From the call of release
+// on, it is as of a later moment instead. In a cluster of two, and while it grows from two, there are no ticks (see
+// [ticks.Ticks.Now]), and each answer is as of a moment of its own.
+func (sn *Snapshot) OneState() (one *Snapshot, release func()) {
+	one = &Snapshot{}
+	*one = *sn
+	one.moment = &moment{oneState: true}
+	return one, one.moment.release
 }
 
 // Position returns false, because the rows are not of one moment.

@@ -25,8 +25,11 @@ import (
 // isSoleHolder reports whether this machine is the only live one of base, and so has every triple.
 func (ow *owner) isSoleHolder(v *view.View) bool {
 	j := v.Joint()
+	if len(j.BaseLive) != 1 || !j.BaseLive.Contains(ow.self) || j.Base.Required() != len(j.Base.Placement.Machines()) {
+		return false
+	}
 	_, ok := spareOrders(v)
-	return ok && len(j.BaseLive) == 1 && j.BaseLive.Contains(ow.self) && j.Base.Required() == len(j.Base.Placement.Machines())
+	return ok
 }
 
 // holdAsSoleHolder takes a snapshot for ranges of the down machine. All operations on them are committed
@@ -208,7 +211,6 @@ func (fb fallback) passAsSoleHolder(ctx context.Context, q *request, part []inde
 	if err != nil {
 		return err
 	}
-	fb.moment.torn.Store(true) // these are the present rows
 	defer func() { err = errors.Join(err, h.close()) }()
 	w := fb.newSoleRead(q.filter, triple.Order(part[0].Lo[0]), part)
 	w.held = h

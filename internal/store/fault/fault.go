@@ -50,6 +50,9 @@ var (
 	ErrMember = errors.New("the data directory belongs to a member of a cluster")
 	// ErrUnavailable: the cluster cannot answer, or not completely, for now.
 	ErrUnavailable = errors.New("not available now, try again")
+	// ErrSnapshotTooOld: the rows of the state that a reader shows are not kept any more. A new reader shows the
+	// present state. It is an [ErrUnavailable].
+	ErrSnapshotTooOld = fmt.Errorf("%w: the rows of the state that was read first are not kept any more, so there is no answer of one state", ErrUnavailable)
 	// ErrLost: requested rows may be lost for good.
 	ErrLost = errors.New("lost")
 	// ErrInvalid: an argument is invalid.
